@@ -14,12 +14,12 @@ enum ks_severity { KS_SEV_NOTE, KS_SEV_REMARK, KS_SEV_WARNING, KS_SEV_ERROR };
 
 struct ks_diag {
     enum ks_severity severity;
-    char *file;      /* owned; NULL: about no file */
-    uint32_t line;   /* 1-based, 0: none */
-    uint32_t col;    /* 1-based, bytes */
-    uint32_t len;    /* bytes to underline, at least 1 */
-    char *message;   /* owned */
-    char *id;        /* owned, "contract", "data-movement": printed as [kscc-<id>]; NULL: none */
+    char *file;    /* owned; NULL: about no file */
+    uint32_t line; /* 1-based, 0: none */
+    uint32_t col;  /* 1-based, bytes */
+    uint32_t len;  /* bytes to underline, at least 1 */
+    char *message; /* owned */
+    char *id;      /* owned, "contract", "data-movement": printed as [kscc-<id>]; NULL: none */
 };
 
 struct ks_diags {
@@ -30,8 +30,8 @@ struct ks_diags {
 
 void ks_diags_init(struct ks_diags *d);
 void ks_diags_release(struct ks_diags *d);
-void ks_diags_add(struct ks_diags *d, enum ks_severity severity, const char *file, uint32_t line, uint32_t col, uint32_t len, const char *id,
-                  const char *fmt, ...) KS_PRINTF(8, 9);
+void ks_diags_add(struct ks_diags *d, enum ks_severity severity, const char *file, uint32_t line, uint32_t col, uint32_t len,
+                  const char *id, const char *fmt, ...) KS_PRINTF(8, 9);
 size_t ks_diags_count(const struct ks_diags *d, enum ks_severity severity);
 /* source: text of the file the diagnostic is about (NULL: no source line shown).  colour: SGR escapes. */
 void ks_diag_render(const struct ks_diag *d, const char *source, size_t source_len, bool colour, struct ks_str *out);

@@ -2,7 +2,7 @@
 #define KS_BASE_JSON_H
 
 /* JSON values (cJSON behind an opaque type).  Free only a root; adding hands the item over; getters borrow.  Names are case
- * sensitive.  Numbers are doubles: use ks_json_i64 for counts up to 2^53; 64-bit values and hashes travel as strings. */
+ * sensitive.  Numbers are doubles: counts are exact below 10^15; 64-bit values and hashes travel as strings. */
 
 #include "base/err.h"
 #include "base/str.h"
@@ -23,7 +23,8 @@ void ks_json_free(struct ks_json *j);
 void ks_json_free_p(struct ks_json **j);
 
 /* name: exact path of the text, for messages.  Errors: KS_ERR_SYNTAX with loc, KS_ERR_LIMIT. */
-KS_NODISCARD enum ks_code ks_json_parse(const char *text, size_t len, const char *name, struct ks_json **ret_json, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_json_parse(const char *text, size_t len, const char *name, struct ks_json **ret_json,
+                                        struct ks_err *err);
 KS_NODISCARD enum ks_code ks_json_read_file(const char *path, struct ks_json **ret_json, struct ks_err *err);
 void ks_json_print(const struct ks_json *j, struct ks_str *out);        /* one line */
 void ks_json_print_pretty(const struct ks_json *j, struct ks_str *out); /* indented, ends with newline */

@@ -12,7 +12,7 @@ enum ks_layer {
     KS_N_LAYERS
 };
 
-const char *ks_layer_text(enum ks_layer layer);                    /* "data-movement" */
+const char *ks_layer_text(enum ks_layer layer); /* "data-movement" */
 bool ks_layer_parse(const char *text, enum ks_layer *ret_layer);
 
 #endif

@@ -19,7 +19,7 @@ struct ks_match {
     size_t end[16];
 };
 /* Sets *ret_found.  Errors: KS_ERR_LIMIT when the match limit is hit. */
-KS_NODISCARD enum ks_code ks_regex_match(const struct ks_regex *re, const char *subject, size_t len, size_t from, struct ks_match *ret_match,
-                                         bool *ret_found, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_regex_match(const struct ks_regex *re, const char *subject, size_t len, size_t from,
+                                         struct ks_match *ret_match, bool *ret_found, struct ks_err *err);
 
 #endif

@@ -14,12 +14,15 @@ struct ks_str {
     size_t len;
     size_t cap;
 };
-#define KS_STR_INIT {NULL, 0, 0}
+#define KS_STR_INIT                                                                                                              \
+    {                                                                                                                            \
+        NULL, 0, 0                                                                                                               \
+    }
 #define KS_AUTO_STR __attribute__((cleanup(ks_str_release)))
 
 void ks_str_init(struct ks_str *s);
 void ks_str_release(struct ks_str *s);
-void ks_str_clear(struct ks_str *s); /* length 0, memory kept */
+void ks_str_clear(struct ks_str *s);                    /* length 0, memory kept */
 char *ks_str_detach(struct ks_str *s, size_t *ret_len); /* caller frees; ret_len may be NULL */
 const char *ks_str_cstr(const struct ks_str *s);
 void ks_str_add(struct ks_str *s, const char *text);
@@ -34,23 +37,23 @@ bool ks_str_ends(const char *s, const char *suffix);
 bool ks_streq(const char *a, const char *b); /* NULL equals NULL only */
 
 /* Growing array: struct { T *data; size_t n, cap; }.  KS_VEC(T) names the type of a member or local. */
-#define KS_VEC(T)   \
-    struct {        \
-        T *data;    \
-        size_t n;   \
-        size_t cap; \
+#define KS_VEC(T)                                                                                                                \
+    struct {                                                                                                                     \
+        T *data;                                                                                                                 \
+        size_t n;                                                                                                                \
+        size_t cap;                                                                                                              \
     }
-#define ks_vec_push(v, item)                                                                                         \
-    do {                                                                                                             \
-        if ((v)->n == (v)->cap)                                                                                      \
-            (v)->data = ks_vec_grow_((v)->data, &(v)->cap, sizeof(*(v)->data));                                      \
-        (v)->data[(v)->n++] = (item);                                                                                \
+#define ks_vec_push(v, item)                                                                                                     \
+    do {                                                                                                                         \
+        if ((v)->n == (v)->cap)                                                                                                  \
+            (v)->data = ks_vec_grow_((v)->data, &(v)->cap, sizeof(*(v)->data));                                                  \
+        (v)->data[(v)->n++] = (item);                                                                                            \
     } while (0)
-#define ks_vec_release(v)   \
-    do {                    \
-        free((v)->data);    \
-        (v)->data = NULL;   \
-        (v)->n = (v)->cap = 0; \
+#define ks_vec_release(v)                                                                                                        \
+    do {                                                                                                                         \
+        free((v)->data);                                                                                                         \
+        (v)->data = NULL;                                                                                                        \
+        (v)->n = (v)->cap = 0;                                                                                                   \
     } while (0)
 void *ks_vec_grow_(void *data, size_t *cap, size_t item_bytes);
 
