@@ -51,6 +51,7 @@ struct ks_dim {
     const int64_t *choices;    /* A|B|C, sorted; NULL: range */
     size_t n_choices;
     const struct ks_expr *derived; /* NULL: free dim */
+    uint32_t line, col;            /* 0: from JSON */
 };
 
 struct ks_buffer {
@@ -116,13 +117,15 @@ struct ks_signature {
 };
 
 /* Parses every contract in the text (a unit may have several entries).  Problems go to `diags` with caret; a contract with an error
- * is left out.  Arena: *ret_contracts.  Errors: KS_ERR_SYNTAX when any diagnostic is an error. */
+ * is left out.  Arena: *ret_contracts.  Errors: KS_ERR_SYNTAX when any diagnostic is an error; *ret_contracts then still holds those
+ * without errors. */
 KS_NODISCARD enum ks_code ks_contracts_parse(const char *path, const char *source, size_t len, struct ks_arena *arena, struct ks_diags *diags,
                                              struct ks_contract **ret_contracts, size_t *ret_n, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_contracts_parse_json(const char *path, const struct ks_json *json, struct ks_arena *arena, struct ks_diags *diags,
                                                   struct ks_contract **ret_contracts, size_t *ret_n, struct ks_err *err);
 struct ks_json *ks_contract_to_json(const struct ks_contract *c);
-/* Checks the contract against the entry's parameters: every parameter bound, every name known, pointee types and const agree. */
+/* Checks the contract against the entry's parameters: every parameter bound, every name known, pointee types and const agree.  Errors:
+ * KS_ERR_MISMATCH when any diagnostic is an error. */
 KS_NODISCARD enum ks_code ks_contract_bind(const struct ks_contract *c, const struct ks_signature *sig, struct ks_diags *diags, struct ks_err *err);
 
 /* Evaluates derived dims of `shape` in place; checks the domain.  Errors: KS_ERR_RANGE naming the dim. */
@@ -132,7 +135,14 @@ KS_NODISCARD enum ks_code ks_contract_elems(const struct ks_contract *c, const s
                                             struct ks_err *err);
 KS_NODISCARD enum ks_code ks_expr_eval(const struct ks_expr *e, const struct ks_contract *c, const struct ks_shape *shape, double *ret_value,
                                        struct ks_err *err);
-/* True when the shape is one the contract covers. */
+/* The same in checked 64-bit integers ("/" and "%" as in C): lengths, derived dims and the values of integer parameters. */
+KS_NODISCARD enum ks_code ks_expr_eval_i64(const struct ks_expr *e, const struct ks_contract *c, const struct ks_shape *shape,
+                                           int64_t *ret_value, struct ks_err *err);
+/* Index into `dims` and `shape.dim`, or SIZE_MAX. */
+size_t ks_contract_find_dim(const struct ks_contract *c, const char *name);
+/* Bytes of all buffers together.  Errors: KS_ERR_RANGE as ks_contract_elems. */
+KS_NODISCARD enum ks_code ks_contract_bytes(const struct ks_contract *c, const struct ks_shape *shape, int64_t *ret_bytes, struct ks_err *err);
+/* True when the shape is one the contract covers: every dim in its range and every buffer of a possible size. */
 bool ks_contract_covers(const struct ks_contract *c, const struct ks_shape *shape);
 /* Renders a shape as "B=4 H=16 S=1024 D=64" (free dims only). */
 void ks_shape_print(const struct ks_contract *c, const struct ks_shape *shape, struct ks_str *out);
