@@ -1,0 +1,49 @@
+#include "base/process.h"
+#include "driver/commands.h"
+#include "driver/options.h"
+#include "driver/paths.h"
+#include "driver/say.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The emulated runtime reads its card from here. */
+#define ARCH_VARIABLE "KSCC_EMULATED_ARCH"
+
+static int usage(void)
+{
+    ks_say(KS_SEV_ERROR, "usage: kscc %s", ks_command_find("run")->usage);
+    return 2;
+}
+
+int ks_cmd_run(char *const *argv)
+{
+    struct ks_settings s;
+    struct ks_err err;
+    ks_settings_init(&s);
+    size_t i = 1;
+    for (; argv[i] && strcmp(argv[i], "--") != 0 && argv[i][0] == '-'; i++)
+        if (ks_settings_apply(&s, argv[i], &err) != KS_OK) {
+            ks_say(KS_SEV_ERROR, "%s", err.message);
+            return 2;
+        }
+    if (argv[i] && strcmp(argv[i], "--") == 0)
+        i++;
+    if (!argv[i])
+        return usage();
+    if (s.device.choice == KS_CHOOSE_EMULATED || s.device.choice == KS_CHOOSE_AUTO) {
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+        const char *old = getenv("LD_LIBRARY_PATH");
+        ks_paths_bin(&path);
+        if (old && *old)
+            ks_str_addf(&path, ":%s", old);
+        setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);
+        if (s.device.arch[0])
+            setenv(ARCH_VARIABLE, s.device.arch, 1);
+    }
+    execvp(argv[i], argv + i);
+    ks_say(KS_SEV_ERROR, "cannot run '%s': %s", argv[i], strerror(errno));
+    return errno == ENOENT ? 127 : 126;
+}

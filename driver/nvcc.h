@@ -1,0 +1,48 @@
+#ifndef KS_DRIVER_NVCC_H
+#define KS_DRIVER_NVCC_H
+
+/* The real nvcc: finding it, becoming it, and running it as a child that a build cannot tell from nvcc itself.
+ *
+ * nvcc finds its toolkit through argv[0] and prints that name in its messages, so argv[0] is always the absolute path
+ * as found, symbolic links unresolved. */
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+
+/* Finds nvcc: `given` if not NULL, else the first `nvcc` on PATH that is not this program, else $CUDA_HOME/bin, $CUDA_PATH/bin
+ * and /usr/local/cuda/bin.  Errors: KS_ERR_NOT_FOUND listing where it looked.  Caller frees *ret_path. */
+KS_NODISCARD enum ks_code ks_nvcc_find(const char *given, char **ret_path, struct ks_err *err);
+/* True when `path` is this program: the same file, or a copy of it. */
+bool ks_nvcc_is_self(const char *path);
+/* True when this process was started by nvcc as its host compiler ("-ccbin kscc", or gcc on PATH being kscc). */
+bool ks_nvcc_is_parent(void);
+/* Becomes the host compiler (recursion guard).  Returns only on failure. */
+enum ks_code ks_nvcc_exec_host_compiler(char *const *argv, struct ks_err *err);
+
+/* Becomes nvcc.  Returns only on failure. */
+enum ks_code ks_nvcc_exec(char *const *argv, struct ks_err *err);
+
+/* How a child ended, for ending the same way. */
+struct ks_wait_status {
+    bool by_signal;
+    int value; /* exit status or signal number */
+};
+/* Runs nvcc as a child in this process group with everything inherited: INT and QUIT are left to the child, TERM and HUP are
+ * passed on. */
+KS_NODISCARD enum ks_code ks_nvcc_run(char *const *argv, struct ks_wait_status *ret, struct ks_err *err);
+/* Ends this process the way the child ended. */
+_Noreturn void ks_end_like(const struct ks_wait_status *s);
+
+/* What nvcc says about itself. */
+struct ks_toolkit {
+    char *nvcc;    /* path as found */
+    char *top;     /* toolkit root that nvcc uses */
+    char *version; /* "13.0.88" */
+};
+KS_NODISCARD enum ks_code ks_toolkit_query(const char *nvcc, struct ks_toolkit *ret, struct ks_err *err);
+void ks_toolkit_release(struct ks_toolkit *t);
+
+#endif

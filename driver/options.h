@@ -1,0 +1,83 @@
+#ifndef KS_DRIVER_OPTIONS_H
+#define KS_DRIVER_OPTIONS_H
+
+/* kscc's own switches: one row each in options.def; this is the walker.  Values are checked by type here, once, so that the rest
+ * of the driver reads a struct ks_settings and no strings.  Strings in settings are borrowed from argv and the environment. */
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ks_device_choice { KS_CHOOSE_AUTO, KS_CHOOSE_EMULATED, KS_CHOOSE_CUDA };
+enum ks_policy { KS_POLICY_EXPLORE, KS_POLICY_APPROVED, KS_POLICY_OFF };
+enum ks_ask { KS_ASK_BANK, KS_ASK_OFF };
+
+struct ks_budget {
+    int64_t trials; /* 0: not limited */
+    double time_s;  /* 0: not limited */
+    double target;  /* stop at this speed-up; 0: none */
+};
+
+struct ks_settings {
+    bool o_agent;
+    struct ks_budget budget; /* all zero: the device's default */
+    struct {
+        enum ks_device_choice choice;
+        char arch[16]; /* emulated:sm_XX, "" otherwise */
+    } device;
+    const char *agent; /* "builtin", "file:DIR" */
+    int ask;           /* enum ks_ask */
+    const char *bank;  /* NULL: the one that comes with kscc */
+    const char *dir;   /* NULL: .kscc beside the source */
+    const char *nvcc;  /* NULL: looked for */
+    const char *trace; /* NULL: store only */
+    int policy;        /* enum ks_policy */
+    bool policy_given;
+    double delta, regress;
+    int64_t sample; /* 0: the device's default */
+    double trial_timeout_s;
+    bool fresh, quiet, require_gate, show_help, show_version;
+};
+
+enum ks_option_form { KS_OPT_BARE, KS_OPT_EQUALS, KS_OPT_EITHER };
+enum ks_option_type {
+    KS_TYPE_OPT_ACTION, /* a question to kscc itself; not in the environment */
+    KS_TYPE_OPT_AGENT,
+    KS_TYPE_OPT_BOOL,
+    KS_TYPE_OPT_BUDGET,
+    KS_TYPE_OPT_COUNT,
+    KS_TYPE_OPT_DEVICE,
+    KS_TYPE_OPT_ENUM,
+    KS_TYPE_OPT_FRACTION,
+    KS_TYPE_OPT_PATH,
+    KS_TYPE_OPT_SECONDS,
+    KS_TYPE_OPT_STRING
+};
+struct ks_option {
+    const char *name; /* with its dashes */
+    enum ks_option_form form;
+    enum ks_option_type type;
+    size_t offset;       /* of the field in struct ks_settings */
+    const char *allowed; /* enum: "a|b|c" in the order of the C enum */
+    const char *metavar; /* "" for bare options */
+    const char *help;
+};
+extern const struct ks_option ks_options[];
+extern const size_t ks_n_options;
+
+void ks_settings_init(struct ks_settings *s); /* the defaults */
+/* One word of the command line: "-O-agent", "--kscc-name=value".  Errors: KS_ERR_USAGE naming the word and what is allowed. */
+KS_NODISCARD enum ks_code ks_settings_apply(struct ks_settings *s, const char *word, struct ks_err *err);
+/* KSCC_<NAME> for every option but the actions.  A bare option is on with 1, yes, true or on; off with 0, no, false, off or
+ * nothing. */
+KS_NODISCARD enum ks_code ks_settings_apply_env(struct ks_settings *s, const char *(*get)(const char *name), struct ks_err *err);
+/* After both: what the environment says when nothing was given (CI=true makes the policy "approved"). */
+void ks_settings_finish(struct ks_settings *s, const char *(*get)(const char *name));
+
+void ks_option_env_name(const struct ks_option *o, struct ks_str *out); /* "KSCC_SOME_NAME"; replaces out */
+void ks_options_help(struct ks_str *out);                               /* the text of --kscc-help */
+const char *ks_policy_text(int policy);
+
+#endif

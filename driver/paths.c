@@ -1,0 +1,35 @@
+#include "driver/paths.h"
+
+#include "base/file.h"
+
+/* Replaces out with the first folder that exists: PREFIX/<installed>, else the build's <built>. */
+static void choose(const char *installed, const char *built, struct ks_str *out)
+{
+    KS_AUTO_FREE char *self = NULL;
+    ks_str_clear(out);
+    if (ks_path_self_dir(&self, NULL) == KS_OK) {
+        ks_str_addf(out, "%s/../%s", self, installed);
+        if (ks_file_exists(ks_str_cstr(out)))
+            return;
+        ks_str_clear(out);
+    }
+    ks_str_add(out, built);
+}
+
+void ks_paths_bin(struct ks_str *out)
+{
+    KS_AUTO_FREE char *self = NULL;
+    choose("lib/kscc", "", out);
+    if (out->len == 0 && ks_path_self_dir(&self, NULL) == KS_OK)
+        ks_str_add(out, self);
+}
+
+void ks_paths_bank(struct ks_str *out)
+{
+    choose("share/kscc/bank", KSCC_SOURCE_DIR "/questions/bank", out);
+}
+
+void ks_paths_shim(struct ks_str *out)
+{
+    choose("share/kscc/shim", KSCC_SOURCE_DIR "/analyzer", out);
+}

@@ -1,0 +1,13 @@
+#ifndef KS_DRIVER_PATHS_H
+#define KS_DRIVER_PATHS_H
+
+/* Where kscc's own parts are: beside the program in a build tree (bin/, data in the source tree), under lib/kscc and share/kscc
+ * of the same prefix when installed. */
+
+#include "base/str.h"
+
+void ks_paths_bin(struct ks_str *out);  /* folder of kscc-worker and the emulated libcudart.so.13; replaces out */
+void ks_paths_bank(struct ks_str *out); /* question bank */
+void ks_paths_shim(struct ks_str *out); /* folder of kscc_clang_shim.h */
+
+#endif

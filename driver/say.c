@@ -1,0 +1,90 @@
+#include "driver/say.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_quiet;
+
+void ks_say_quiet(bool quiet)
+{
+    is_quiet = quiet;
+}
+
+bool ks_say_colour(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !getenv("NO_COLOR");
+}
+
+/* One write per line: builds run many of us at once. */
+static void put_line(struct ks_str *line)
+{
+    ks_str_addc(line, '\n');
+    fwrite(line->data, 1, line->len, stderr);
+    fflush(stderr);
+}
+
+void ks_say_progress(const char *fmt, ...)
+{
+    if (is_quiet)
+        return;
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    ks_str_add(&line, "kscc: ");
+    ks_str_vaddf(&line, fmt, ap);
+    va_end(ap);
+    put_line(&line);
+}
+
+static const char *severity_colour(enum ks_severity severity)
+{
+    switch (severity) {
+    case KS_SEV_NOTE:
+        return "\033[1;36m";
+    case KS_SEV_REMARK:
+        return "\033[1;34m";
+    case KS_SEV_WARNING:
+        return "\033[1;35m";
+    case KS_SEV_ERROR:
+        return "\033[1;31m";
+    }
+    return "";
+}
+
+void ks_say(enum ks_severity severity, const char *fmt, ...)
+{
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+    bool colour = ks_say_colour();
+    va_list ap;
+    va_start(ap, fmt);
+    ks_str_addf(&line, "kscc: %s%s:%s ", colour ? severity_colour(severity) : "", ks_severity_text(severity),
+                colour ? "\033[0m" : "");
+    ks_str_vaddf(&line, fmt, ap);
+    va_end(ap);
+    put_line(&line);
+}
+
+void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_diag_render(d, source, source_len, ks_say_colour(), &text);
+    if (text.len && text.data[text.len - 1] == '\n')
+        text.data[--text.len] = '\0';
+    put_line(&text);
+}
+
+void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_len)
+{
+    for (size_t i = 0; i < d->n; i++)
+        ks_say_diag(&d->data[i], source, source_len);
+}
+
+void ks_say_instead(const struct ks_err *err, const char *instead)
+{
+    if (err->loc.line)
+        ks_say(KS_SEV_WARNING, "%s:%u:%u: %s, %s", err->loc.file, err->loc.line, err->loc.col, err->message, instead);
+    else
+        ks_say(KS_SEV_WARNING, "%s, %s", err->message, instead);
+}

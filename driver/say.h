@@ -1,0 +1,19 @@
+#ifndef KS_DRIVER_SAY_H
+#define KS_DRIVER_SAY_H
+
+/* The one module that prints.  Everything goes to stderr; stdout belongs to the product.  Lines about no file are "kscc: remark:
+ * ...". Progress lines ("kscc: trial 3: ...") can be switched off; remarks, warnings and errors cannot. */
+
+#include "base/diag.h"
+
+void ks_say_quiet(bool quiet);
+void ks_say_progress(const char *fmt, ...) KS_PRINTF(1, 2);
+void ks_say(enum ks_severity severity, const char *fmt, ...) KS_PRINTF(2, 3);
+/* About a place in the user's file: rendered with the source line.  `source` may be NULL. */
+void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len);
+void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_len);
+/* A failure of ours and what was done instead: "kscc: warning: MESSAGE, INSTEAD".  Uses the place in err when there is one. */
+void ks_say_instead(const struct ks_err *err, const char *instead);
+bool ks_say_colour(void);
+
+#endif

@@ -1,0 +1,88 @@
+#include "driver/stand_aside.h"
+
+#include "base/file.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct ks_stand_aside act = {false, NULL};
+static const struct ks_stand_aside silent = {true, NULL};
+
+/* Files that build systems compile to find out what the compiler can do. */
+static bool is_probe(const char *path)
+{
+    static const char *const bases[] = {"conftest.", "sanitycheck", "CMakeCUDACompiler", "testCUDACompiler",
+                                        "CheckFunctionExists"};
+    const char *base = ks_path_base(path);
+    for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+        if (ks_str_starts(base, bases[i]))
+            return true;
+    char cwd[PATH_MAX];
+    if (!getcwd(cwd, sizeof(cwd)))
+        cwd[0] = '\0';
+    const char *const texts[] = {cwd, path};
+    for (int i = 0; i < 2; i++)
+        if (strstr(texts[i], "TryCompile-") || strstr(texts[i], "/CompilerIdCUDA") || strstr(texts[i], "meson-private"))
+            return true;
+    return false;
+}
+
+/* The phases in which nvcc makes host objects out of .cu files one by one. */
+static bool phase_is_object(const struct ks_flag *f)
+{
+    return ks_flag_is(f, "compile") || ks_flag_is(f, "device-c") || ks_flag_is(f, "device-w");
+}
+
+static bool is_rdc(const struct ks_cmdline *c)
+{
+    const char *rdc = ks_cmdline_value(c, "relocatable-device-code");
+    if (ks_cmdline_find(c, "device-w"))
+        return false;
+    return ks_cmdline_find(c, "device-c") || (rdc && strcmp(rdc, "true") == 0);
+}
+
+static const char *spelled(const struct ks_cmdline *c, const struct ks_item *item)
+{
+    return c->words.data[item->word].text;
+}
+
+struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
+{
+    bool object_phase = false, link_phase = true;
+    const struct ks_item *opaque = NULL;
+    for (size_t i = 0; i < c->items.n; i++) {
+        const struct ks_item *item = &c->items.data[i];
+        if (item->flag->bits & KS_FLAG_QUERY)
+            return silent;
+        if (item->flag->bits & KS_FLAG_OPAQUE)
+            opaque = item;
+        if (!(item->flag->bits & KS_FLAG_PHASE))
+            continue;
+        if (!phase_is_object(item->flag) && !ks_flag_is(item->flag, "link"))
+            return silent;
+        object_phase |= phase_is_object(item->flag);
+        link_phase = false;
+    }
+    size_t n_cuda = 0;
+    for (size_t i = 0; i < c->inputs.n; i++) {
+        n_cuda += c->inputs.data[i].lang == KS_LANG_CUDA;
+        if (is_probe(c->inputs.data[i].path))
+            return silent;
+    }
+    if (n_cuda == 0)
+        return silent;
+    if (c->not_understood)
+        return (struct ks_stand_aside){true, c->not_understood};
+    if (!object_phase || link_phase)
+        return (struct ks_stand_aside){true, "compiling and linking in one step: the agent works on object files (-c)"};
+    if (opaque)
+        return (struct ks_stand_aside){true, ks_arena_printf(c->arena, "option '%s' is in use", spelled(c, opaque))};
+    if (is_rdc(c))
+        return (struct ks_stand_aside){true,
+                                       "relocatable device code: two versions of a kernel cannot be kept apart in one object"};
+    for (size_t i = 0; i < c->inputs.n; i++)
+        if (strcmp(c->inputs.data[i].path, "-") == 0)
+            return (struct ks_stand_aside){true, "the source comes from standard input"};
+    return act;
+}

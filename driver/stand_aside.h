@@ -1,0 +1,15 @@
+#ifndef KS_DRIVER_STAND_ASIDE_H
+#define KS_DRIVER_STAND_ASIDE_H
+
+/* When -O-agent is given but this command line gives the agent nothing to do: nvcc runs alone. */
+
+#include "driver/cmdline.h"
+
+struct ks_stand_aside {
+    bool yes;
+    const char
+        *reason; /* NULL: say nothing, because a build system is only asking the compiler something.  Arena: the cmdline's */
+};
+struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c);
+
+#endif
