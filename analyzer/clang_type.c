@@ -153,9 +153,10 @@ const struct ks_type *ks_conv_type(struct ks_conv *c, CXType type)
     t->is_volatile = clang_isVolatileQualifiedType(canonical);
     t->is_restrict = clang_isRestrictQualifiedType(canonical);
     t->is_unsigned = t->kind == KS_TYPE_INT && kind_is_unsigned(canonical.kind);
-    long long size = clang_Type_getSizeOf(canonical), align = clang_Type_getAlignOf(canonical);
-    t->size_bytes = size < 0 || t->kind == KS_TYPE_VOID ? -1 : size;
-    t->align_bytes = align < 0 || t->kind == KS_TYPE_VOID ? -1 : align;
+    bool has_size = t->kind != KS_TYPE_VOID && t->kind != KS_TYPE_OTHER; /* libclang dies on the size of a placeholder type */
+    long long size = has_size ? clang_Type_getSizeOf(canonical) : -1, align = has_size ? clang_Type_getAlignOf(canonical) : -1;
+    t->size_bytes = size < 0 ? -1 : size;
+    t->align_bytes = align < 0 ? -1 : align;
     t->array_len = -1;
     if (t->kind == KS_TYPE_POINTER)
         t->element = ks_conv_type(c, clang_getPointeeType(type.kind == CXType_Pointer ? type : canonical));
