@@ -94,7 +94,8 @@ static int edit_compare(const void *pa, const void *pb)
     return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-enum ks_code ks_edits_apply_range(struct ks_edits *e, const char *source, size_t len, struct ks_span range, struct ks_str *out, struct ks_err *err)
+enum ks_code ks_edits_apply_range(struct ks_edits *e, const char *source, size_t len, struct ks_span range, struct ks_str *out,
+                                  struct ks_err *err)
 {
     if (range.begin > range.end || range.end > len)
         return ks_fail(err, KS_ERR_RANGE, "edit outside the text: bytes %u to %u of %zu", range.begin, range.end, len);
@@ -105,8 +106,8 @@ enum ks_code ks_edits_apply_range(struct ks_edits *e, const char *source, size_t
     for (size_t i = 0; i < e->n; i++) {
         const struct ks_edit *d = &e->data[i];
         if (d->span.begin > d->span.end || d->span.end > range.end || d->span.begin < range.begin)
-            return ks_fail(err, KS_ERR_RANGE, "edit outside the text: bytes %u to %u of '%u..%u'", d->span.begin, d->span.end, range.begin,
-                           range.end);
+            return ks_fail(err, KS_ERR_RANGE, "edit outside the text: bytes %u to %u of '%u..%u'", d->span.begin, d->span.end,
+                           range.begin, range.end);
         if (d->span.begin < at)
             return ks_fail(err, KS_ERR_OVERLAP, "find two edits of the same bytes at offset %u", d->span.begin);
         at = d->span.end;

@@ -1,11 +1,11 @@
 #ifndef KS_REWRITER_EDIT_H
 #define KS_REWRITER_EDIT_H
 
-/* Edits of a text by byte offset.  An edit replaces the bytes [span.begin, span.end) by a text; begin == end inserts, an empty text
- * removes.  Edits may be added in any order and are sorted when applied; they must not overlap.  Several insertions at one offset keep
- * the order in which they were added; an insertion at the begin of a replaced span comes before it, one at its end after it.  Every
- * byte outside the spans is kept as it is.  Whoever adds an edit has made sure that the span lies in the user's own text: a node with
- * in_macro set must never be edited. */
+/* Edits of a text by byte offset.  An edit replaces the bytes [span.begin, span.end) by a text; begin == end inserts, an empty
+ * text removes.  Edits may be added in any order and are sorted when applied; they must not overlap.  Several insertions at one
+ * offset keep the order in which they were added; an insertion at the begin of a replaced span comes before it, one at its end
+ * after it.  Every byte outside the spans is kept as it is.  Whoever adds an edit has made sure that the span lies in the user's
+ * own text: a node with in_macro set must never be edited. */
 
 #include "analyzer/facts.h"
 #include "base/err.h"
@@ -36,11 +36,13 @@ void ks_edits_remove(struct ks_edits *e, struct ks_span span);
 void ks_edits_remove_lines(struct ks_edits *e, const char *source, size_t len, struct ks_span span);
 
 /* Appends `source` with the edits applied to `out`.  Sorts the edits.  Errors: KS_ERR_OVERLAP (two edits touch the same bytes),
- * KS_ERR_RANGE (an edit outside the source), KS_ERR_LIMIT (the result is larger than KS_MAX_SOURCE_BYTES).  On failure out is as before. */
-KS_NODISCARD enum ks_code ks_edits_apply(struct ks_edits *e, const char *source, size_t len, struct ks_str *out, struct ks_err *err);
-/* The same for the part `range` of the source: appends that part alone; every edit must lie in it.  Generated kernels are made this way
- * out of copies of the user's statements. */
-KS_NODISCARD enum ks_code ks_edits_apply_range(struct ks_edits *e, const char *source, size_t len, struct ks_span range, struct ks_str *out,
-                                               struct ks_err *err);
+ * KS_ERR_RANGE (an edit outside the source), KS_ERR_LIMIT (the result is larger than KS_MAX_SOURCE_BYTES).  On failure out is as
+ * before. */
+KS_NODISCARD enum ks_code ks_edits_apply(struct ks_edits *e, const char *source, size_t len, struct ks_str *out,
+                                         struct ks_err *err);
+/* The same for the part `range` of the source: appends that part alone; every edit must lie in it.  Generated kernels are made
+ * this way out of copies of the user's statements. */
+KS_NODISCARD enum ks_code ks_edits_apply_range(struct ks_edits *e, const char *source, size_t len, struct ks_span range,
+                                               struct ks_str *out, struct ks_err *err);
 
 #endif

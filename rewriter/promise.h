@@ -1,8 +1,8 @@
 #ifndef KS_REWRITER_PROMISE_H
 #define KS_REWRITER_PROMISE_H
 
-/* What the contract promises, read from ks_contract_to_json(): directions, domains, timing points.  Every question has a careful answer
- * when the contract is NULL or says nothing. */
+/* What the contract promises, read from ks_contract_to_json(): directions, domains, timing points.  Every question has a careful
+ * answer when the contract is NULL or says nothing. */
 
 #include "base/json.h"
 

@@ -37,23 +37,24 @@ void ks_tf_launch_bounds_enumerate(const struct ks_rewrite_view *v, struct ks_si
         for (size_t j = 0; j < i; j++)
             seen = seen || v->entry->launches[j]->kernel == k;
         int64_t threads = common_block_size(v->facts, k);
-        /* Non-static kernels may be launched from elsewhere with other sizes, which __launch_bounds__ would break. */
-        if (seen || threads < 0 || !ks_kernel_is_static(v->facts, k))
+        if (seen || threads < 0)
             continue;
         struct ks_span name = ks_text_name_span(v->facts, k->node);
         if (name.begin == name.end)
             continue;
         struct ks_site s = {.where = k->name, .kernel = k, .launch = l, .predicted = 1.03, .param = {threads}};
         s.variant = ks_arena_printf(v->arena, "THREADS=%lld", (long long)threads);
-        s.hypothesis = ks_arena_printf(v->arena,
-                                       "The compiler allots registers to '%s' for blocks of up to 1024 threads, but every launch uses %lld; "
-                                       "stating the bound lets it keep more values in registers.",
-                                       k->name, (long long)threads);
+        s.hypothesis =
+            ks_arena_printf(v->arena,
+                            "The compiler allots registers to '%s' for blocks of up to 1024 threads, but every launch uses %lld; "
+                            "stating the bound lets it keep more values in registers.",
+                            k->name, (long long)threads);
         ks_sites_add(out, &s);
     }
 }
 
-enum ks_code ks_tf_launch_bounds_apply(const struct ks_rewrite_view *v, const struct ks_site *site, struct ks_edits *edits, struct ks_err *err)
+enum ks_code ks_tf_launch_bounds_apply(const struct ks_rewrite_view *v, const struct ks_site *site, struct ks_edits *edits,
+                                       struct ks_err *err)
 {
     struct ks_span name = ks_text_name_span(v->facts, site->kernel->node);
     if (name.begin == name.end)
