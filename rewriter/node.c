@@ -5,14 +5,7 @@
 
 bool ks_node_editable(const struct ks_node *n)
 {
-    if (!n)
-        return true;
-    if (n->in_macro)
-        return false;
-    for (size_t i = 0; i < n->n_children; i++)
-        if (!ks_node_editable(n->children[i]))
-            return false;
-    return true;
+    return n && !n->in_macro;
 }
 
 const struct ks_node *ks_node_unparen(const struct ks_node *n)
@@ -197,4 +190,9 @@ const struct ks_node *ks_node_find(const struct ks_node *n, ks_node_test_fn *tes
             return found;
     }
     return NULL;
+}
+
+const struct ks_node *ks_node_initialiser(const struct ks_node *var)
+{
+    return var && var->kind == KS_NODE_VAR && var->n_children > 0 ? var->children[var->n_children - 1] : NULL;
 }

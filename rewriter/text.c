@@ -173,6 +173,28 @@ const char *ks_text_fresh(const struct ks_facts *f, const char *base, struct ks_
     return name;
 }
 
+static bool is_defined_macro(const struct ks_facts *f, const char *name)
+{
+    const char *p = f->source, *end = f->source + f->source_len;
+    while ((p = find_word(p, end, name))) {
+        const char *q = p;
+        while (q > f->source && is_blank(q[-1]))
+            q--;
+        if (q - f->source >= 6 && memcmp(q - 6, "define", 6) == 0)
+            return true;
+        p++;
+    }
+    return false;
+}
+
+const char *ks_text_fresh_in(const struct ks_facts *f, struct ks_span span, const char *base, struct ks_arena *arena)
+{
+    const char *name = ks_arena_strdup(arena, base);
+    for (int i = 2; find_word(f->source + span.begin, f->source + span.end, name) || is_defined_macro(f, name); i++)
+        name = ks_arena_printf(arena, "%s_%d", base, i);
+    return name;
+}
+
 uint32_t ks_text_after_function(const struct ks_facts *f, const struct ks_node *function)
 {
     return ks_text_line_end(f, function->span.end);

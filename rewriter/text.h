@@ -39,6 +39,8 @@ bool ks_text_has_identifier(const struct ks_facts *f, const char *name);
 /* `base` when no identifier of the file is called so, else base_2, base_3...  The file's own text alone is looked at, so pick
  * words that no CUDA header uses. */
 const char *ks_text_fresh(const struct ks_facts *f, const char *base, struct ks_arena *arena);
+/* The same for a name inside one function: no identifier of the span and no #define of the file is called so. */
+const char *ks_text_fresh_in(const struct ks_facts *f, struct ks_span span, const char *base, struct ks_arena *arena);
 /* Where a new function can be inserted: just past the line on which `function` ends. */
 uint32_t ks_text_after_function(const struct ks_facts *f, const struct ks_node *function);
 /* Before the function, its template header and the comment block above it. */
@@ -48,7 +50,9 @@ struct ks_span ks_text_name_span(const struct ks_facts *f, const struct ks_node 
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */
 
-bool ks_node_editable(const struct ks_node *n);                 /* neither it nor anything below comes out of a macro */
+/* Its span is the user's own text, so it can be replaced as a whole.  Nodes inside may come out of macros (a constant, say):
+ * check each node that is edited by itself. */
+bool ks_node_editable(const struct ks_node *n);
 const struct ks_node *ks_node_bare(const struct ks_node *n);    /* without parentheses and explicit casts around it */
 const struct ks_node *ks_node_unparen(const struct ks_node *n); /* without parentheses around it */
 bool ks_node_is_ref(const struct ks_node *n, const struct ks_symbol *symbol); /* bare reference */
@@ -64,6 +68,7 @@ bool ks_node_has_side_effects(const struct ks_node *n);          /* assignments,
 typedef bool ks_node_test_fn(const struct ks_node *n, void *ctx);
 const struct ks_node *ks_node_find(const struct ks_node *n, ks_node_test_fn *test, void *ctx);
 bool ks_node_is_call(const struct ks_node *n, const char *name);
+const struct ks_node *ks_node_initialiser(const struct ks_node *var); /* of a KS_NODE_VAR; NULL: none */
 
 /* ---- launches -------------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +77,7 @@ size_t ks_text_launches_of(const struct ks_facts *f, const struct ks_kernel *k, 
 /* True when all uses of the kernel's name in the unit are launches of `e` (so its geometry can change in place). */
 bool ks_text_only_launched_by(const struct ks_facts *f, const struct ks_kernel *k, const struct ks_entry *e);
 bool ks_kernel_is_static(const struct ks_facts *f, const struct ks_kernel *k);
-/* Usable as a starting point for edits: defined here, not a template, no errors, nothing out of macros in its body. */
+/* Usable as a starting point for edits: defined here, not a template, no errors, its body not out of a macro as a whole. */
 bool ks_kernel_editable(const struct ks_kernel *k);
 /* Constant block size of a launch in one axis (0, 1, 2); -1: not a constant. */
 int64_t ks_launch_block_dim(const struct ks_launch *l, int axis);
