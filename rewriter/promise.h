@@ -18,7 +18,7 @@ bool ks_promise_dim(const struct ks_json *contract, const char *dim, int64_t *re
 int64_t ks_promise_dim_divisor(const struct ks_json *contract, const char *dim);
 /* Value of a dim at the heaviest timing point; fallback when not known. */
 int64_t ks_promise_time_dim(const struct ks_json *contract, const char *dim, int64_t fallback);
-/* Loosest relative tolerance that all float outputs allow; 0 when there is none. */
+/* Relative tolerance that every output allows; 0 when one must be exact or none is known. */
 double ks_promise_rtol(const struct ks_json *contract);
 
 #endif
