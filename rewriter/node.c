@@ -196,3 +196,40 @@ const struct ks_node *ks_node_initialiser(const struct ks_node *var)
 {
     return var && var->kind == KS_NODE_VAR && var->n_children > 0 ? var->children[var->n_children - 1] : NULL;
 }
+
+const struct ks_node *ks_node_follow(const struct ks_node *n)
+{
+    n = ks_node_bare(n);
+    while (n && n->kind == KS_NODE_DECL_REF && n->symbol && n->symbol->kind == KS_SYM_LOCAL && n->symbol->n_writes == 0 &&
+           !n->symbol->address_taken && ks_node_initialiser(n->symbol->decl))
+        n = ks_node_bare(ks_node_initialiser(n->symbol->decl));
+    return n;
+}
+
+bool ks_node_is_block_size(const struct ks_node *n, char axis, const struct ks_launch *l)
+{
+    n = ks_node_follow(n);
+    if (ks_node_is_builtin(n, "blockDim", axis))
+        return true;
+    return n && n->has_value && n->value == ks_launch_block_dim(l, axis - 'x');
+}
+
+char ks_node_global_index(const struct ks_node *init, const struct ks_launch *l)
+{
+    const struct ks_node *sum = ks_node_follow(init);
+    if (!ks_node_is_op(sum, KS_NODE_BINARY, "+"))
+        return 0;
+    for (char axis = 'x'; axis <= 'y'; axis++) {
+        for (int swap = 0; swap < 2; swap++) {
+            const struct ks_node *product = ks_node_follow(sum->children[swap]),
+                                 *thread = ks_node_follow(sum->children[1 - swap]);
+            if (!ks_node_is_builtin(thread, "threadIdx", axis) || !ks_node_is_op(product, KS_NODE_BINARY, "*"))
+                continue;
+            const struct ks_node *p = product->children[0], *q = product->children[1];
+            if ((ks_node_is_builtin(ks_node_follow(p), "blockIdx", axis) && ks_node_is_block_size(q, axis, l)) ||
+                (ks_node_is_builtin(ks_node_follow(q), "blockIdx", axis) && ks_node_is_block_size(p, axis, l)))
+                return axis;
+        }
+    }
+    return 0;
+}

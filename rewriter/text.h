@@ -70,6 +70,13 @@ const struct ks_node *ks_node_find(const struct ks_node *n, ks_node_test_fn *tes
 bool ks_node_is_call(const struct ks_node *n, const char *name);
 const struct ks_node *ks_node_initialiser(const struct ks_node *var); /* of a KS_NODE_VAR; NULL: none */
 
+/* Follows locals that are never written to what they were initialised with, through parentheses and casts. */
+const struct ks_node *ks_node_follow(const struct ks_node *n);
+/* blockDim.AXIS, or a constant that equals the block size of the launch. */
+bool ks_node_is_block_size(const struct ks_node *n, char axis, const struct ks_launch *l);
+/* blockIdx.A * block size + threadIdx.A, in any order and through locals: the axis 'x' or 'y'; 0 when it is something else. */
+char ks_node_global_index(const struct ks_node *n, const struct ks_launch *l);
+
 /* ---- launches -------------------------------------------------------------------------------------------------------- */
 
 /* The launches of a kernel in the whole unit; returns their number, writes at most cap. */

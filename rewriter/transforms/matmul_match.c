@@ -66,44 +66,6 @@ static unsigned deps(const struct ks_matmul *m, const struct ks_node *n)
     return all;
 }
 
-/* Follows locals that are never written to what they were initialised with. */
-static const struct ks_node *follow(const struct ks_node *n)
-{
-    n = ks_node_bare(n);
-    while (n && n->kind == KS_NODE_DECL_REF && n->symbol && n->symbol->kind == KS_SYM_LOCAL && n->symbol->n_writes == 0 &&
-           !n->symbol->address_taken && ks_node_initialiser(n->symbol->decl))
-        n = ks_node_bare(ks_node_initialiser(n->symbol->decl));
-    return n;
-}
-
-static bool is_block_size(const struct ks_node *n, char axis, const struct ks_launch *l)
-{
-    n = follow(n);
-    if (ks_node_is_builtin(n, "blockDim", axis))
-        return true;
-    return n && n->has_value && n->value == ks_launch_block_dim(l, axis - 'x');
-}
-
-/* blockIdx.A * size + threadIdx.A, any order: returns the axis, 0 when it is something else. */
-static char global_index_axis(const struct ks_node *init, const struct ks_launch *l)
-{
-    const struct ks_node *sum = follow(init);
-    if (!ks_node_is_op(sum, KS_NODE_BINARY, "+"))
-        return 0;
-    for (char axis = 'x'; axis <= 'y'; axis++) {
-        for (int swap = 0; swap < 2; swap++) {
-            const struct ks_node *product = follow(sum->children[swap]), *thread = follow(sum->children[1 - swap]);
-            if (!ks_node_is_builtin(thread, "threadIdx", axis) || !ks_node_is_op(product, KS_NODE_BINARY, "*"))
-                continue;
-            const struct ks_node *p = product->children[0], *q = product->children[1];
-            if ((ks_node_is_builtin(follow(p), "blockIdx", axis) && is_block_size(q, axis, l)) ||
-                (ks_node_is_builtin(follow(q), "blockIdx", axis) && is_block_size(p, axis, l)))
-                return axis;
-        }
-    }
-    return 0;
-}
-
 /* ---- bounds of row and column ---------------------------------------------------------------------------------------- */
 
 /* Expressions over kernel parameters and constants alone: the host can compute them before the launch. */
@@ -260,7 +222,7 @@ static bool take_decl(struct ks_matmul *m, const struct ks_node *stmt)
         if (s->kind == KS_SYM_SHARED)
             continue;
         const struct ks_node *init = ks_node_initialiser(var);
-        char axis = init && s->n_writes == 0 && !s->address_taken ? global_index_axis(init, m->launch) : 0;
+        char axis = init && s->n_writes == 0 && !s->address_taken ? ks_node_global_index(init, m->launch) : 0;
         if (axis == 'y' && !m->row) {
             m->row = s;
             m->row_axis = axis;
@@ -389,7 +351,7 @@ static bool match_tile_ref(const struct ks_node *n, const struct ks_symbol **ret
 
 static char thread_axis(const struct ks_node *n)
 {
-    n = follow(n);
+    n = ks_node_follow(n);
     return ks_node_is_builtin(n, "threadIdx", 'x') ? 'x' : ks_node_is_builtin(n, "threadIdx", 'y') ? 'y' : 0;
 }
 
