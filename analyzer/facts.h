@@ -73,6 +73,18 @@ enum ks_symbol_kind {
     KS_SYM_OTHER
 };
 
+/* Which thread indices a value can depend on, through arithmetic, memory and control flow. */
+#define KS_THREAD_X 1u
+#define KS_THREAD_Y 2u
+#define KS_THREAD_Z 4u
+
+/* One assignment to a variable, ++ and -- included; the initialiser is not one. */
+struct ks_write {
+    const struct ks_node *node;  /* the assignment */
+    const struct ks_node *value; /* right-hand side; NULL for ++ and -- */
+    const struct ks_write *next;
+};
+
 struct ks_symbol {
     enum ks_symbol_kind kind;
     const char *name;
@@ -82,6 +94,10 @@ struct ks_symbol {
     int64_t value;
     int n_writes; /* assignments, ++/--, address taken by non-const reference; initialiser not counted */
     bool address_taken;
+    bool is_reference; /* a C++ reference; `type` is what it refers to */
+    bool is_system;    /* declared in a system header, the toolkit's included */
+    const struct ks_write *writes; /* newest first; those through references are counted in n_writes only */
+    unsigned thread_mask;          /* KS_THREAD_*: locals of device code */
 };
 
 /* X(name) */
@@ -134,6 +150,7 @@ struct ks_node {
     bool postfix;            /* unary ++ and -- */
     const char *op;          /* operators */
     const char *name;        /* function, variable, callee, member */
+    const struct ks_node *callee; /* calls whose callee is more than a function's name: x.f, a lambda; NULL otherwise */
     struct ks_symbol *symbol; /* declarations and references */
     const struct ks_type *type; /* of expressions and declarations; may be NULL */
     bool has_value;          /* integer constant expression */
@@ -159,6 +176,8 @@ struct ks_var {
     enum ks_var_kind kind;
     const struct ks_symbol *symbol;
     const struct ks_node *node;
+    const char *text;     /* KS_VAR_OPAQUE: as in the source */
+    unsigned thread_mask; /* KS_VAR_OPAQUE and KS_VAR_SYMBOL: KS_THREAD_*, 0: the same in all threads of a block */
 };
 
 #define KS_MAX_FACTORS 6
@@ -217,6 +236,10 @@ struct ks_access {
     const struct ks_loop *loop;  /* innermost loop around it, NULL: none */
     bool loop_invariant;         /* index does not change in `loop` */
     bool block_reuse;            /* several threads of a block read the same element (index lacks threadIdx.x or .y) */
+    bool overlaps_neighbour;     /* another access of the kernel is a constant distance away: neighbouring threads share elements */
+    enum ks_lane_stride wrapped_stride; /* stride when IRREGULAR only through / and % by something uniform: between two wraps; else `stride` */
+    unsigned thread_mask;        /* KS_THREAD_* that the address can depend on */
+    const struct ks_node *call;  /* the access is in a __device__ function: the call in the kernel; NULL: in the kernel itself */
 };
 
 struct ks_barrier {
@@ -224,6 +247,7 @@ struct ks_barrier {
     bool is_warp;         /* __syncwarp */
     const struct ks_loop *loop;
     bool divergent;       /* under a condition that depends on threadIdx */
+    const struct ks_node *call; /* in a __device__ function: the call in the kernel; NULL: in the kernel itself */
 };
 
 struct ks_shared {
@@ -255,6 +279,7 @@ struct ks_kernel {
     bool uses_shuffle, uses_atomics, uses_tensor_cores, uses_inline_asm, calls_unknown;
     bool early_return;   /* a return before the end: barriers after it are not reached by all */
     bool has_error;      /* a parse error inside: not offered to the agent */
+    unsigned uses_thread; /* KS_THREAD_*: which components of threadIdx occur */
     int64_t n_flops_float, n_flops_half, n_flops_double; /* static operations of one pass over the body */
     int64_t n_special;   /* exp, log, sin, rsqrt, division... in the body */
 };
@@ -271,6 +296,7 @@ struct ks_launch {
     const struct ks_node *const *args;
     size_t n_args;
     const struct ks_symbol **arg_buffers; /* per argument: the entry-level pointer passed, NULL: not a pointer */
+    struct ks_poly *arg_polys; /* per argument, in entry parameters: the value of an integer, the byte offset into arg_buffers of a pointer */
     bool conditional;  /* under if or switch */
     bool in_loop;
 };
@@ -292,7 +318,8 @@ struct ks_handover {
     const struct ks_launch *producer, *consumer;
     const struct ks_symbol *buffer; /* entry-level symbol */
     bool elementwise;     /* consumer's thread reads just the element that the same thread of the producer wrote */
-    bool only_consumer;   /* no later launch reads the buffer and it is no output parameter we know of */
+    bool only_consumer;   /* no later launch reads the buffer and it is no output parameter we know of: a buffer of the entry's own */
+    bool last_reader;     /* no later launch of the entry reads the buffer; a parameter may still be an output */
 };
 
 struct ks_facts {

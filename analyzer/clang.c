@@ -1,0 +1,194 @@
+/* libclang's side of the analyzer: parse, diagnostics, and which functions of the main file there are. */
+
+#include "analyzer/clang_internal.h"
+
+#include "analyzer/args.h"
+#include "base/limits.h"
+
+#include <string.h>
+
+struct collect {
+    struct ks_conv *c;
+    KS_VEC(struct ks_function) functions;
+};
+
+/* ---- functions ---- */
+
+static void read_attributes(const ks_cursors *kids, const struct ks_conv *c, struct ks_function *f)
+{
+    for (size_t i = 0; i < kids->n; i++) {
+        enum CXCursorKind k = clang_getCursorKind(kids->data[i]);
+        f->is_global |= k == CXCursor_CUDAGlobalAttr;
+        f->is_device |= k == CXCursor_CUDADeviceAttr;
+        f->is_host |= k == CXCursor_CUDAHostAttr;
+        if (k == CXCursor_UnexposedAttr) { /* libclang knows no launch bounds: the text does */
+            size_t at = ks_conv_span(kids->data[i]).begin;
+            f->has_launch_bounds |= at + 17 <= c->source_len && strncmp(c->source + at, "__launch_bounds__", 17) == 0;
+        }
+    }
+}
+
+static void convert_function(struct collect *ctx, CXCursor cursor)
+{
+    struct ks_conv *c = ctx->c;
+    ks_cursors kids = {0};
+    ks_conv_children(cursor, &kids);
+    struct ks_function f = {.is_template = clang_getCursorKind(cursor) == CXCursor_FunctionTemplate};
+    c->in_template = f.is_template;
+    read_attributes(&kids, c, &f);
+    f.node = ks_conv_new(c, cursor, KS_NODE_FUNCTION, NULL);
+    f.node->in_macro &= kids.n == 0;
+    f.node->symbol = ks_conv_symbol(c, cursor);
+    f.node->symbol->decl = f.node;
+    f.name = f.node->name = f.node->symbol->name;
+    f.result = ks_conv_type(c, clang_getCursorResultType(cursor));
+    f.mangled = f.is_template ? f.name : ks_conv_string(c, clang_Cursor_getMangling(cursor));
+    f.node->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, kids.n + 1);
+    f.params = KS_ARENA_ARRAY(c->arena, struct ks_symbol *, kids.n + 1);
+    for (size_t i = 0; i < kids.n; i++) {
+        enum CXCursorKind k = clang_getCursorKind(kids.data[i]);
+        if (k != CXCursor_ParmDecl && k != CXCursor_CompoundStmt)
+            continue;
+        struct ks_node *child = ks_conv_node(c, kids.data[i], f.node);
+        f.node->children[f.node->n_children++] = child;
+        if (k == CXCursor_ParmDecl)
+            f.params[f.n_params++] = child->symbol;
+        else
+            f.body = child;
+    }
+    ks_vec_release(&kids);
+    if (f.body)
+        ks_vec_push(&ctx->functions, f);
+}
+
+static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    (void)parent;
+    struct collect *ctx = data;
+    CXFile file;
+    clang_getExpansionLocation(clang_getCursorLocation(cursor), &file, NULL, NULL, NULL);
+    enum CXCursorKind k = clang_getCursorKind(cursor);
+    if (!file || !clang_File_isEqual(file, ctx->c->main_file))
+        return CXChildVisit_Continue;
+    if (k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod) {
+        if (clang_isCursorDefinition(cursor))
+            convert_function(ctx, cursor);
+        return CXChildVisit_Continue;
+    }
+    if (k == CXCursor_VarDecl) {
+        ctx->c->in_template = false;
+        (void)ks_conv_node(ctx->c, cursor, NULL); /* so that the symbol knows its declaration and value */
+        return CXChildVisit_Continue;
+    }
+    bool is_scope = k == CXCursor_Namespace || k == CXCursor_LinkageSpec || k == CXCursor_StructDecl || k == CXCursor_ClassDecl ||
+                    k == CXCursor_UnexposedDecl;
+    return is_scope ? CXChildVisit_Recurse : CXChildVisit_Continue;
+}
+
+/* ---- diagnostics ---- */
+
+/* Errors of clang that nvcc does not share: they say nothing about the user's text. */
+static bool is_clang_only(const char *text)
+{
+    static const char *const phrases[] = {"invalid input constraint 'C' in asm", "reference to __host__ function",
+                                          "initialization is not supported for __shared__ variables"};
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
+        if (strstr(text, phrases[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum ks_severity severity_of(enum CXDiagnosticSeverity s)
+{
+    return s >= CXDiagnostic_Error ? KS_SEV_ERROR : s == CXDiagnostic_Warning ? KS_SEV_WARNING : KS_SEV_NOTE;
+}
+
+static void mark_function(struct collect *ctx, unsigned off_byte)
+{
+    for (size_t i = 0; i < ctx->functions.n; i++) {
+        struct ks_function *f = &ctx->functions.data[i];
+        if (off_byte >= f->node->span.begin && off_byte < f->node->span.end)
+            f->has_error = true;
+    }
+}
+
+static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path, struct ks_diags *diags)
+{
+    size_t n_errors = 0;
+    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
+        CXDiagnostic d = clang_getDiagnostic(tu, i);
+        enum ks_severity severity = severity_of(clang_getDiagnosticSeverity(d));
+        CXString text = clang_getDiagnosticSpelling(d);
+        const char *message = clang_getCString(text);
+        if (severity == KS_SEV_ERROR && message && !is_clang_only(message)) {
+            CXFile file;
+            unsigned line, col, off_byte;
+            clang_getFileLocation(clang_getDiagnosticLocation(d), &file, &line, &col, &off_byte);
+            bool in_main = file && clang_File_isEqual(file, ctx->c->main_file);
+            CXString name = clang_getFileName(file);
+            const char *other = file ? clang_getCString(name) : NULL;
+            unsigned len = 1;
+            while (in_main && off_byte + len < ctx->c->source_len && ks_conv_is_word(ctx->c->source[off_byte]) && ks_conv_is_word(ctx->c->source[off_byte + len]))
+                len++;
+            ks_diags_add(diags, severity, in_main ? path : other, file ? line : 0, file ? col : 0, len, "parse", "%s", message);
+            clang_disposeString(name);
+            n_errors++;
+            if (in_main)
+                mark_function(ctx, off_byte);
+        }
+        clang_disposeString(text);
+        clang_disposeDiagnostic(d);
+    }
+    return n_errors;
+}
+
+/* ---- the parse ---- */
+
+static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
+                               CXTranslationUnit *ret_tu, struct ks_err *err)
+{
+    KS_AUTO_ARGS struct ks_args args;
+    ks_args_init(&args);
+    ks_clang_args(opt, &args);
+    struct CXUnsavedFile unsaved = {.Filename = path, .Contents = source, .Length = (unsigned long)source_len};
+    enum CXErrorCode rc = clang_parseTranslationUnit2(index, path, (const char *const *)args.v, (int)args.n, &unsaved, 1,
+                                                      CXTranslationUnit_KeepGoing, ret_tu);
+    if (rc == CXError_Success && *ret_tu)
+        return KS_OK;
+    if (rc == CXError_Crashed)
+        return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': libclang crashed on it", path);
+    return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': libclang gave no syntax tree (error %d)", path, (int)rc);
+}
+
+enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt, struct ks_arena *arena,
+                             struct ks_diags *diags, struct ks_mirror **ret_mirror, struct ks_err *err)
+{
+    if (source_len > KS_MAX_SOURCE_BYTES)
+        return ks_fail(err, KS_ERR_LIMIT, "parse '%s': larger than %u bytes", path, KS_MAX_SOURCE_BYTES);
+    CXIndex index = clang_createIndex(0, 0);
+    CXTranslationUnit tu = NULL;
+    enum ks_code code = parse_unit(index, path, source, source_len, opt, &tu, err);
+    if (code == KS_OK) {
+        struct ks_conv conv = {.arena = arena, .source = ks_arena_strndup(arena, source, source_len), .source_len = source_len};
+        conv.main_file = clang_getFile(tu, path);
+        struct collect ctx = {.c = &conv};
+        clang_visitChildren(clang_getTranslationUnitCursor(tu), visit_top, &ctx);
+        struct ks_mirror *m = KS_ARENA_NEW(arena, struct ks_mirror);
+        m->path = ks_arena_strdup(arena, path);
+        m->source = conv.source;
+        m->source_len = source_len;
+        m->arena = arena;
+        m->n_errors = report(&ctx, tu, m->path, diags);
+        m->n_functions = ctx.functions.n;
+        m->functions = KS_ARENA_ARRAY(arena, struct ks_function, ctx.functions.n + 1);
+        if (ctx.functions.n)
+            memcpy(m->functions, ctx.functions.data, ctx.functions.n * sizeof *m->functions);
+        ks_vec_release(&ctx.functions);
+        ks_conv_release(&conv);
+        clang_disposeTranslationUnit(tu);
+        *ret_mirror = m;
+    }
+    clang_disposeIndex(index);
+    return code;
+}

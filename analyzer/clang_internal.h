@@ -1,0 +1,42 @@
+#ifndef KS_ANALYZER_CLANG_INTERNAL_H
+#define KS_ANALYZER_CLANG_INTERNAL_H
+
+/* Shared by the files that speak to libclang, clang*.c, and by nobody else: the one header of ours that includes clang-c.  The
+ * conversion is three topics (translation unit and functions, statements and expressions, types and symbols), each a file. */
+
+#include "analyzer/mirror.h"
+#include "base/str.h"
+
+#include <clang-c/Index.h>
+
+/* Deeper trees become KS_NODE_OTHER without children: the conversion recurses. */
+#define KS_MAX_AST_DEPTH 700
+
+struct ks_conv {
+    struct ks_arena *arena;
+    const char *source;
+    size_t source_len;
+    CXFile main_file;
+    void *types;   /* tsearch() trees */
+    void *symbols;
+    bool in_template;
+    int depth;
+};
+
+typedef KS_VEC(CXCursor) ks_cursors;
+
+/* clang_type.c */
+const struct ks_type *ks_conv_type(struct ks_conv *c, CXType type);
+/* The symbol of a declaration, made on first sight. */
+struct ks_symbol *ks_conv_symbol(struct ks_conv *c, CXCursor decl);
+void ks_conv_release(struct ks_conv *c);
+
+/* clang_node.c */
+struct ks_node *ks_conv_node(struct ks_conv *c, CXCursor cursor, struct ks_node *parent);
+struct ks_node *ks_conv_new(struct ks_conv *c, CXCursor cursor, enum ks_node_kind kind, struct ks_node *parent);
+void ks_conv_children(CXCursor cursor, ks_cursors *out);
+const char *ks_conv_string(struct ks_conv *c, CXString s); /* takes s */
+struct ks_span ks_conv_span(CXCursor cursor);
+bool ks_conv_is_word(char ch); /* letter, digit or underscore */
+
+#endif

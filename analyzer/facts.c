@@ -1,0 +1,83 @@
+#include "analyzer/facts.h"
+
+#include "analyzer/kernels.h"
+#include "analyzer/launches.h"
+#include "analyzer/mirror.h"
+#include "analyzer/usage.h"
+#include "base/str.h"
+
+void ks_node_walk(const struct ks_node *n, ks_node_visit_fn *visit, void *ctx)
+{
+    if (!n || !visit(n, ctx))
+        return;
+    if (n->callee)
+        ks_node_walk(n->callee, visit, ctx);
+    for (size_t i = 0; i < n->n_children; i++)
+        ks_node_walk(n->children[i], visit, ctx);
+}
+
+static bool is_usable(const struct ks_mirror *m)
+{
+    for (size_t i = 0; i < m->n_functions; i++) {
+        if (!m->functions[i].has_error)
+            return true;
+    }
+    return m->n_errors == 0;
+}
+
+static void derive_kernels(const struct ks_mirror *m, struct ks_facts *f)
+{
+    f->kernels = KS_ARENA_ARRAY(m->arena, struct ks_kernel, m->n_functions + 1);
+    f->functions = KS_ARENA_ARRAY(m->arena, struct ks_node *, m->n_functions + 1);
+    for (size_t i = 0; i < m->n_functions; i++) {
+        f->functions[f->n_functions++] = m->functions[i].node;
+        f->has_main |= ks_streq(m->functions[i].name, "main");
+        if (m->functions[i].is_global)
+            ks_kernel_derive(m, &m->functions[i], &f->kernels[f->n_kernels++]);
+    }
+}
+
+enum ks_code ks_facts_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt, struct ks_arena *arena,
+                            struct ks_diags *diags, struct ks_facts **ret_facts, struct ks_err *err)
+{
+    struct ks_mirror *m = NULL;
+    KS_TRY(ks_mirror_parse(path, source, source_len, opt, arena, diags, &m, err));
+    if (!is_usable(m))
+        return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': %zu errors and no function without one", path, m->n_errors);
+    struct ks_facts *f = KS_ARENA_NEW(arena, struct ks_facts);
+    f->path = m->path;
+    f->source = m->source;
+    f->source_len = m->source_len;
+    ks_usage_derive(m);
+    derive_kernels(m, f);
+    ks_launches_derive(m, f);
+    for (size_t i = 0; i < f->n_kernels; i++)
+        ks_accesses_note_blocks(&f->kernels[i], f->launches, f->n_launches);
+    ks_handovers_derive(m, f);
+    *ret_facts = f;
+    return KS_OK;
+}
+
+const struct ks_kernel *ks_facts_kernel(const struct ks_facts *f, const char *name)
+{
+    for (size_t i = 0; i < f->n_kernels; i++) {
+        if (ks_streq(f->kernels[i].name, name) || ks_streq(f->kernels[i].mangled, name))
+            return &f->kernels[i];
+    }
+    return NULL;
+}
+
+const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name)
+{
+    for (size_t i = 0; i < f->n_entries; i++) {
+        if (ks_streq(f->entries[i].name, name))
+            return &f->entries[i];
+    }
+    return NULL;
+}
+
+const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len)
+{
+    *ret_len = n->span.end - n->span.begin;
+    return f->source + n->span.begin;
+}

@@ -1,0 +1,76 @@
+/* Included before the user's text when libclang parses it: what nvcc's cuda_runtime.h brings along and clang's wrapper leaves out, and
+ * nvcc's builtins of newer toolkits.  Only declarations matter, nothing here is ever compiled into an object. */
+#ifndef KSCC_CLANG_SHIM_H
+#define KSCC_CLANG_SHIM_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+
+#define __NV_ATOMIC_RELAXED 0
+#define __NV_ATOMIC_CONSUME 1
+#define __NV_ATOMIC_ACQUIRE 2
+#define __NV_ATOMIC_RELEASE 3
+#define __NV_ATOMIC_ACQ_REL 4
+#define __NV_ATOMIC_SEQ_CST 5
+#define __NV_THREAD_SCOPE_THREAD 0
+#define __NV_THREAD_SCOPE_BLOCK 1
+#define __NV_THREAD_SCOPE_CLUSTER 2
+#define __NV_THREAD_SCOPE_DEVICE 3
+#define __NV_THREAD_SCOPE_SYSTEM 4
+
+#ifndef __managed__
+#define __managed__ __device__
+#endif
+#define _CG_CLUSTER_INTRINSICS_AVAILABLE
+
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+
+#define KSCC_HOST_MIN_MAX(type)                                      \
+    static inline __attribute__((host)) type max(type a, type b)     \
+    {                                                                \
+        return a < b ? b : a;                                        \
+    }                                                                \
+    static inline __attribute__((host)) type min(type a, type b)     \
+    {                                                                \
+        return b < a ? b : a;                                        \
+    }
+KSCC_HOST_MIN_MAX(int)
+KSCC_HOST_MIN_MAX(unsigned)
+KSCC_HOST_MIN_MAX(long)
+KSCC_HOST_MIN_MAX(unsigned long)
+KSCC_HOST_MIN_MAX(long long)
+KSCC_HOST_MIN_MAX(unsigned long long)
+KSCC_HOST_MIN_MAX(float)
+KSCC_HOST_MIN_MAX(double)
+
+/* Cache-hinted stores: clang keeps the header that declares them out. */
+template <class T> static inline __attribute__((device)) void __stcs(T *p, T v)
+{
+    *p = v;
+}
+template <class T> static inline __attribute__((device)) void __stcg(T *p, T v)
+{
+    *p = v;
+}
+template <class T> static inline __attribute__((device)) void __stwb(T *p, T v)
+{
+    *p = v;
+}
+template <class T> static inline __attribute__((device)) void __stwt(T *p, T v)
+{
+    *p = v;
+}
+static inline __attribute__((device)) float __tanhf(float x)
+{
+    return x;
+}
+
+#endif
