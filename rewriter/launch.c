@@ -34,6 +34,9 @@ const char *ks_launch_host_text(const struct ks_facts *f, const struct ks_launch
 
 const char *ks_launch_grid_text(const struct ks_facts *f, const struct ks_launch *l, int axis, struct ks_arena *arena)
 {
+    const struct ks_node *arg = ks_node_unparen(l->node->children[0]);
+    if (arg && arg->type && arg->type->kind == KS_TYPE_INT)
+        return axis == 0 ? ks_text_of(f, arg, arena) : "1";
     const struct ks_node *g = ks_node_unparen(l->grid);
     if (!g)
         return NULL;

@@ -265,12 +265,12 @@ static bool same_node_text(const struct ks_fusion *fu, const struct ks_node *a, 
 /* Launch statements side by side in one block, same geometry and stream. */
 static bool adjacent(const struct ks_fusion *fu, const struct ks_launch *a, const struct ks_launch *b)
 {
-    const struct ks_node *parent = a->stmt ? a->stmt->parent : NULL;
-    if (!parent || parent->kind != KS_NODE_COMPOUND || !b->stmt || b->stmt->parent != parent)
+    const struct ks_node *parent = a->node->parent;
+    if (!parent || parent->kind != KS_NODE_COMPOUND || b->node->parent != parent)
         return false;
     bool follows = false;
     for (size_t i = 0; i + 1 < parent->n_children; i++)
-        follows = follows || (parent->children[i] == a->stmt && parent->children[i + 1] == b->stmt);
+        follows = follows || (parent->children[i] == a->node && parent->children[i + 1] == b->node);
     for (size_t k = 0; k < 4; k++)
         follows = follows && same_node_text(fu, a->node->children[k], b->node->children[k]);
     return follows;
