@@ -1,10 +1,10 @@
 #ifndef KS_REWRITER_AGENT_H
 #define KS_REWRITER_AGENT_H
 
-/* The agent: gets facts, hypotheses and a question, states its bottleneck hypothesis and the gain it predicts, then proposes a whole new
- * text of the unit.  The search loop in driver/ owns the order of things: no statement, no trial.  Whatever an agent says about its own
- * result is shown and logged but never enters a verdict.  Agents are deterministic given the same history (builtin) or are recorded
- * in full (others). */
+/* The agent: gets facts, hypotheses and a question, states its bottleneck hypothesis and the gain it predicts, then proposes a
+ * whole new text of the unit.  The search loop in driver/ owns the order of things: no statement, no trial.  Whatever an agent
+ * says about its own result is shown and logged but never enters a verdict.  Agents are deterministic given the same history
+ * (builtin) or are recorded in full (others). */
 
 #include "analyzer/facts.h"
 #include "base/json.h"
@@ -12,9 +12,9 @@
 
 /* One past trial, newest last, as the agent may see it. */
 struct ks_attempt {
-    const char *source;      /* the candidate's text */
-    enum ks_layer layer;     /* as stated */
-    const char *transform;   /* the builtin agent's label of what it did, or "" */
+    const char *source;    /* the candidate's text */
+    enum ks_layer layer;   /* as stated */
+    const char *transform; /* the builtin agent's label of what it did, or "" */
     bool accepted, correct;
     const char *failed_gate; /* "numerics" or NULL */
     const char *reason;      /* the gate's sentence or NULL */
@@ -24,16 +24,16 @@ struct ks_attempt {
 
 struct ks_agent_view {
     const char *path;
-    const char *source;                /* best verified text so far */
+    const char *source; /* best verified text so far */
     size_t source_len;
-    const struct ks_facts *facts;      /* of `source` */
+    const struct ks_facts *facts; /* of `source` */
     const char *entry;
-    const struct ks_json *contract;    /* ks_contract_to_json() */
-    const struct ks_json *hypotheses;  /* ks_hypotheses_to_json() */
-    const struct ks_json *counters;    /* device profile or NULL */
+    const struct ks_json *contract;   /* ks_contract_to_json() */
+    const struct ks_json *hypotheses; /* ks_hypotheses_to_json() */
+    const struct ks_json *counters;   /* device profile or NULL */
     const char *arch;
-    enum ks_layer question_layer;      /* the layer the question points to; KS_N_LAYERS: none asked */
-    const char *question;              /* its text or NULL */
+    enum ks_layer question_layer; /* the layer the question points to; KS_N_LAYERS: none asked */
+    const char *question;         /* its text or NULL */
     const struct ks_attempt *attempts;
     size_t n_attempts;
 };
@@ -45,7 +45,7 @@ struct ks_proposal {
     char *transform;          /* short label, "stage-shared(scores.k)": unique per different edit */
     char *source;             /* the new text; NULL: nothing left to try */
     size_t source_len;
-    struct ks_json *log;      /* what happened, for the trace; may be NULL */
+    struct ks_json *log; /* what happened, for the trace; may be NULL */
 };
 void ks_proposal_release(struct ks_proposal *p);
 
