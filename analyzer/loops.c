@@ -54,7 +54,8 @@ static const struct ks_node *body_of(const struct ks_node *loop)
 static const struct ks_symbol *variable_in(const struct ks_node *n)
 {
     n = ks_node_strip(n);
-    bool ok = n && n->kind == KS_NODE_DECL_REF && n->symbol && (n->symbol->kind == KS_SYM_LOCAL || n->symbol->kind == KS_SYM_PARAM);
+    bool ok =
+        n && n->kind == KS_NODE_DECL_REF && n->symbol && (n->symbol->kind == KS_SYM_LOCAL || n->symbol->kind == KS_SYM_PARAM);
     return ok ? n->symbol : NULL;
 }
 
@@ -187,7 +188,8 @@ static void count_trips(struct ks_loop *l)
     bool flipped = variable_in(cond->children[1]) == l->variable;
     if (factor == 0 && !ks_streq(cond->op, "!=")) {
         int64_t span = step > 0 ? bound - first : first - bound, size = step > 0 ? step : -step;
-        bool towards = goes_on(cond->op, flipped, first, bound) == false || goes_on(cond->op, flipped, bound + (step > 0 ? size : -size), bound) == false;
+        bool towards = goes_on(cond->op, flipped, first, bound) == false ||
+                       goes_on(cond->op, flipped, bound + (step > 0 ? size : -size), bound) == false;
         if (!towards)
             return;
         span += l->bound_inclusive;
