@@ -30,8 +30,8 @@ static enum ks_code fail_question(const struct reader *r, size_t index, const ch
     KS_AUTO_STR struct ks_str quoted = KS_STR_INIT;
     ks_str_addf(&quoted, "\"%s\"", id ? id : "");
     locate(r, id ? quoted.data : "[", &line, &col);
-    return ks_fail_at(err, KS_ERR_SYNTAX, r->path, line, col, "cannot read question %zu%s%s%s: %s", index + 1, id ? " '" : "", id ? id : "",
-                      id ? "'" : "", what);
+    return ks_fail_at(err, KS_ERR_SYNTAX, r->path, line, col, "cannot read question %zu%s%s%s: %s", index + 1, id ? " '" : "",
+                      id ? id : "", id ? "'" : "", what);
 }
 
 static bool member_known(const char *key)
@@ -46,8 +46,9 @@ static bool member_known(const char *key)
 static enum ks_code read_question(struct reader *r, size_t index, const struct ks_json *j, struct ks_err *err)
 {
     struct ks_question q = {.file = r->file};
-    const char *id = ks_json_get_str(j, "id", NULL), *layer = ks_json_get_str(j, "layer", NULL), *kind = ks_json_get_str(j, "kind", NULL),
-               *text = ks_json_get_str(j, "text", NULL), *origin = ks_json_get_str(j, "origin", NULL);
+    const char *id = ks_json_get_str(j, "id", NULL), *layer = ks_json_get_str(j, "layer", NULL),
+               *kind = ks_json_get_str(j, "kind", NULL), *text = ks_json_get_str(j, "text", NULL),
+               *origin = ks_json_get_str(j, "origin", NULL);
     if (!ks_json_is_object(j))
         return fail_question(r, index, NULL, err, "expected an object");
     if (!id)

@@ -114,7 +114,8 @@ static bool read_bounds(const struct ks_json *j, struct ks_condition *c, struct 
     return c->min <= c->max || fault(why, "no value is between 'min' and 'max'");
 }
 
-static bool read_name(const struct ks_json *j, const char *head, struct ks_arena *arena, struct ks_condition *c, struct ks_str *why)
+static bool read_name(const struct ks_json *j, const char *head, struct ks_arena *arena, struct ks_condition *c,
+                      struct ks_str *why)
 {
     if (!ks_json_str(j) || !ks_json_str(j)[0])
         return fault(why, "'%s' is no name", head);
@@ -139,7 +140,8 @@ static bool read_point(const struct ks_json *j, struct ks_condition *c, struct k
     return fault(why, "'%s' is no decision point", text);
 }
 
-static bool read_children(const struct ks_json *list, const char *head, struct ks_arena *arena, struct ks_condition *c, struct ks_str *why)
+static bool read_children(const struct ks_json *list, const char *head, struct ks_arena *arena, struct ks_condition *c,
+                          struct ks_str *why)
 {
     if (!ks_json_is_array(list) || ks_json_len(list) == 0)
         return fault(why, "'%s' takes an array of conditions", head);
@@ -176,8 +178,10 @@ static const struct head *find_head(const struct ks_json *json, struct ks_str *w
             head = &heads[h];
     for (size_t i = 0; i < ks_json_len(json); i++) {
         const char *key = ks_json_key(ks_json_at(json, i));
-        if (!head || (strcmp(key, head->name) != 0 && !(head->min && strcmp(key, "min") == 0) && !(head->max && strcmp(key, "max") == 0))) {
-            fault(why, "'%s' %s%s%s", key, head ? "does not go with '" : "is no condition", head ? head->name : "", head ? "'" : "");
+        if (!head || (strcmp(key, head->name) != 0 && !(head->min && strcmp(key, "min") == 0) &&
+                      !(head->max && strcmp(key, "max") == 0))) {
+            fault(why, "'%s' %s%s%s", key, head ? "does not go with '" : "is no condition", head ? head->name : "",
+                  head ? "'" : "");
             return NULL;
         }
     }

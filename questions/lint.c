@@ -1,5 +1,5 @@
-/* The rules of the bank.  A question opens a direction or doubts a limit; how to get there is the agent's to find.  So the text is one
- * question without orders, names of interfaces or remedies, numbers or code. */
+/* The rules of the bank.  A question opens a direction or doubts a limit; how to get there is the agent's to find.  So the text
+ * is one question without orders, names of interfaces or remedies, numbers or code. */
 
 #include "questions/bank.h"
 #include "base/limits.h"
@@ -71,7 +71,10 @@ static void lint_words(const struct ks_question *q, struct ks_diags *out)
         for (const char *at = q->text; (at = find_words(q->text, at, banned[i].words)) != NULL; at++) {
             if (banned[i].rule == RULE_OPENING && !opens_clause(q->text, at))
                 continue;
-            complain(out, q, "%s '%.*s'", rule_texts[banned[i].rule], (int)strcspn(banned[i].words, "*"), at);
+            size_t len = strcspn(banned[i].words, "*");
+            while (is_word(at[len]))
+                len++;
+            complain(out, q, "%s '%.*s'", rule_texts[banned[i].rule], (int)len, at);
             break;
         }
 }

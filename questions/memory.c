@@ -1,5 +1,5 @@
-/* A bandit's memory.  One arm per question and kernel family keeps a decayed count and a decayed sum of the log gains that followed.  The
- * file is an array sorted by family, layer and question, so that people can read, edit, compare and merge it. */
+/* A bandit's memory.  One arm per question and kernel family keeps a decayed count and a decayed sum of the log gains that
+ * followed.  The file is an array sorted by family, layer and question, so that people can read, edit, compare and merge it. */
 
 #include "questions/memory.h"
 #include "base/file.h"
@@ -46,12 +46,14 @@ static enum ks_code read_arm(struct ks_memory *m, const struct ks_json *j, const
     struct arm a = {0};
     const char *question = ks_json_get_str(j, "question", NULL), *family = ks_json_get_str(j, "family", NULL);
     if (!question || !family || !ks_layer_parse(ks_json_get_str(j, "layer", ""), &a.layer))
-        return ks_fail(err, KS_ERR_SYNTAX, "cannot read memory '%s': entry %zu lacks a question, family or layer", path, index + 1);
+        return ks_fail(err, KS_ERR_SYNTAX, "cannot read memory '%s': entry %zu lacks a question, family or layer", path,
+                       index + 1);
     a.weight = ks_json_get_num(j, "weight", -1);
     a.gain_sum = ks_json_get_num(j, "log_gain_sum", NAN);
     a.n_asked = ks_json_get_i64(j, "asked", 0);
     if (!(a.weight >= 0 && a.weight < 1e6) || !(fabs(a.gain_sum) <= MAX_LOG_GAIN * a.weight + 1e-9))
-        return ks_fail(err, KS_ERR_SYNTAX, "cannot read memory '%s': entry %zu has an impossible weight or log_gain_sum", path, index + 1);
+        return ks_fail(err, KS_ERR_SYNTAX, "cannot read memory '%s': entry %zu has an impossible weight or log_gain_sum", path,
+                       index + 1);
     a.question = ks_xstrdup(question);
     a.family = ks_xstrdup(family);
     ks_vec_push(&m->arms, a);
@@ -154,7 +156,8 @@ double ks_memory_promise(const struct ks_memory *m, const char *question_id, enu
         }
     }
     double layer_gain = (PRIOR_COUNT * PRIOR_GAIN + layer_sum) / (PRIOR_COUNT + layer_weight);
-    double gain = (PRIOR_COUNT * layer_gain + sum) / (PRIOR_COUNT + weight);
+    double expected = (PRIOR_GAIN + layer_gain) / 2; /* before this question itself was asked */
+    double gain = (PRIOR_COUNT * expected + sum) / (PRIOR_COUNT + weight);
     double hope = gain + OPTIMISM * PRIOR_SPREAD / sqrt(1 + weight);
     return fmax(hope, LEAST) / (PRIOR_GAIN + OPTIMISM * PRIOR_SPREAD);
 }

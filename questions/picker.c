@@ -26,16 +26,6 @@ const char *ks_decision_point_text(enum ks_decision_point p)
     return point_texts[p];
 }
 
-/* Trials since the last question, all of them when none was asked. */
-static size_t trials_since_question(const struct ks_picker_view *v)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < v->n_asked; i++)
-        if (v->asked[i].at_trial > at)
-            at = v->asked[i].at_trial;
-    return v->n_trials > at ? v->n_trials - at : 0;
-}
-
 static size_t asked_since_trial(const struct ks_picker_view *v)
 {
     size_t n = 0;
@@ -63,8 +53,8 @@ static bool prediction_off(const struct ks_picker_view *v)
     return t && t->predicted > 0 && t->measured > 0 && fabs(log(t->measured / t->predicted)) > log(PREDICTION_FACTOR);
 }
 
-/* The trial that has just ended took the spending over a half or nine tenths.  The view has no spending at earlier trials: they are taken to
- * have cost alike. */
+/* The trial that has just ended took the spending over a half or nine tenths.  The view has no spending at earlier trials: they
+ * are taken to have cost alike. */
 static bool budget_crossed(const struct ks_picker_view *v)
 {
     static const double thresholds[] = {0.5, 0.9};
@@ -88,8 +78,8 @@ enum ks_decision_point ks_decision_point_now(const struct ks_picker_view *v)
         return KS_POINT_START;
     if (same_gate_failed_again(v))
         return KS_POINT_REPEATED_FAIL;
-    size_t without_gain = ks_view_trials_without_gain(v), since = trials_since_question(v);
-    if (without_gain >= NO_GAIN_TRIALS && since >= NO_GAIN_TRIALS)
+    size_t without_gain = ks_view_trials_without_gain(v);
+    if (without_gain > 0 && without_gain % NO_GAIN_TRIALS == 0)
         return KS_POINT_NO_GAIN;
     if (prediction_off(v))
         return KS_POINT_PREDICTION_OFF;
@@ -121,8 +111,8 @@ static double kind_fit(enum ks_question_kind kind, enum ks_decision_point point)
     return 0;
 }
 
-/* What trials and questions so far leave of a layer's interest: each fruitless trial in it since the last gain takes 0.6, each question
- * already put about it 0.85. */
+/* What trials and questions so far leave of a layer's interest: each fruitless trial in it since the last gain takes 0.6, each
+ * question already put about it 0.85. */
 static double layer_freshness(const struct ks_bank *bank, const struct ks_picker_view *v, enum ks_layer layer)
 {
     double f = 1;
