@@ -57,9 +57,9 @@ void ks_store_close(struct ks_store *s)
         return;
     if (s->lock_fd >= 0)
         close(s->lock_fd);
-    if (s->temporary && ks_dir_remove(s->dir, &err) != KS_OK) {
-        /* a leftover in the folder for temporary files: nothing depends on it */
-    }
+    /* a leftover in the folder for temporary files hurts nobody */
+    enum ks_code removed = s->temporary ? ks_dir_remove(s->dir, &err) : KS_OK;
+    (void)removed;
     free(s->dir);
     *s = (struct ks_store){.lock_fd = -1};
 }
