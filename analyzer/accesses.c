@@ -339,17 +339,46 @@ static bool visit(const struct ks_node *n, void *data)
     return true;
 }
 
+/* What one step of threadIdx.y adds to an index. */
+static struct ks_poly step_of_y(struct ks_arena *arena, const struct ks_poly *index)
+{
+    struct ks_poly sum = ks_poly_const(arena, 0);
+    for (size_t i = 0; index->known && i < index->n_terms; i++) {
+        struct ks_term t = index->terms[i];
+        for (size_t k = 0; k < t.n_factors; k++) {
+            if (t.factors[k].kind != KS_VAR_THREAD_Y)
+                continue;
+            t.factors[k] = t.factors[--t.n_factors];
+            struct ks_poly term = {.known = true, .terms = &t, .n_terms = 1};
+            sum = ks_poly_add(arena, &sum, &term);
+            break;
+        }
+    }
+    return sum;
+}
+
+/* a and b are a constant apart along threadIdx.x, or a row of threadIdx.y, give or take a constant. */
+static bool are_neighbours(struct ks_arena *arena, const struct ks_access *a, const struct ks_access *b)
+{
+    struct ks_poly minus = ks_poly_scale(arena, &b->index, -1), distance = ks_poly_add(arena, &a->index, &minus);
+    int64_t value;
+    if (ks_poly_is_const(&distance, &value))
+        return value != 0 && a->stride == KS_STRIDE_UNIT;
+    struct ks_poly row = step_of_y(arena, &a->index);
+    if (ks_poly_is_const(&row, &value) && value == 0)
+        return false;
+    struct ks_poly back = ks_poly_scale(arena, &row, -1), up = ks_poly_add(arena, &distance, &back), down = ks_poly_add(arena, &distance, &row);
+    return ks_poly_is_const(&up, &value) || ks_poly_is_const(&down, &value);
+}
+
 static void mark_overlaps(struct ks_arena *arena, struct ks_kernel *k)
 {
-    for (size_t i = 0; i < k->n_accesses; i++) {
-        for (size_t j = 0; j < k->n_accesses && k->n_accesses < 600; j++) {
-            struct ks_access *a = &k->accesses[i];
+    for (size_t i = 0; i < k->n_accesses && k->n_accesses < 600; i++) { /* quadratic: long generated kernels do without */
+        struct ks_access *a = &k->accesses[i];
+        for (size_t j = 0; j < k->n_accesses && a->is_read && a->buffer && (a->thread_mask & KS_THREAD_X); j++) {
             const struct ks_access *b = &k->accesses[j];
-            if (i == j || a->buffer != b->buffer || !a->buffer || !a->is_read || !b->is_read || !(a->thread_mask & KS_THREAD_X))
-                continue;
-            struct ks_poly minus = ks_poly_scale(arena, &b->index, -1), distance = ks_poly_add(arena, &a->index, &minus);
-            int64_t value;
-            a->overlaps_neighbour |= ks_poly_is_const(&distance, &value) && value != 0 && a->stride == KS_STRIDE_UNIT;
+            if (i != j && a->buffer == b->buffer && b->is_read && !a->overlaps_neighbour)
+                a->overlaps_neighbour = are_neighbours(arena, a, b);
         }
     }
 }

@@ -47,6 +47,19 @@ static bool index_var(const struct ks_node *n, enum ks_var_kind *ret)
     return false;
 }
 
+/* block.y of `dim3 block(a, b)`: b, when nothing changes block later. */
+static const struct ks_node *constructed_member(const struct ks_node *n)
+{
+    const struct ks_symbol *s = n->n_children == 1 && n->children[0]->kind == KS_NODE_DECL_REF ? n->children[0]->symbol : NULL;
+    bool is_set_once = s && s->kind == KS_SYM_LOCAL && s->n_writes == 0 && !s->address_taken && s->decl && s->decl->n_children == 1;
+    if (!is_set_once || !n->name || n->name[0] < 'x' || n->name[0] > 'z' || n->name[1])
+        return NULL;
+    const struct ks_node *made = ks_node_strip(s->decl->children[0]);
+    size_t i = (size_t)(n->name[0] - 'x');
+    bool is_dim3 = made->kind == KS_NODE_CONSTRUCT && ks_streq(made->name, "dim3");
+    return is_dim3 && i < made->n_children ? made->children[i] : NULL;
+}
+
 static const struct ks_loop *loop_of(const struct ks_expand *x, const struct ks_node *ref)
 {
     for (size_t i = x->n_loops; i-- > 0;) { /* inner loops come later */
@@ -184,6 +197,8 @@ static struct ks_poly expand(struct ks_expand *x, const struct ks_node *n, int d
         return expand_symbol(x, n, depth);
     if (n->kind == KS_NODE_MEMBER && index_var(n, &kind))
         return ks_poly_var(x->arena, (struct ks_var){.kind = kind});
+    if (n->kind == KS_NODE_MEMBER && constructed_member(n))
+        return expand(x, constructed_member(n), depth + 1);
     if (n->kind == KS_NODE_BINARY && is_integer(n->type))
         return expand_binary(x, n, depth);
     if (ks_node_is(n, KS_NODE_UNARY, "-")) {
@@ -229,6 +244,21 @@ static struct ks_address moved(struct ks_expand *x, struct ks_address a, const s
     return a;
 }
 
+/* A pointer that walks (p += n) stays where it started; one that is set anew may point elsewhere. */
+static bool stays_in_buffer(struct ks_expand *x, const struct ks_symbol *s, const struct ks_symbol *buffer, int depth)
+{
+    int n_seen = 0;
+    for (const struct ks_write *w = s->writes; w; w = w->next, n_seen++) {
+        if (!ks_node_is(w->node, KS_NODE_BINARY, "="))
+            continue;
+        const struct ks_node *sum = ks_node_strip(w->value);
+        bool is_walk = sum && sum->kind == KS_NODE_BINARY && ks_node_strip(sum->children[0])->symbol == s;
+        if (!is_walk && (depth > 4 || pointer(x, w->value, depth + 1).buffer != buffer))
+            return false;
+    }
+    return n_seen == s->n_writes;
+}
+
 static struct ks_address pointer_symbol(struct ks_expand *x, const struct ks_node *n, int depth)
 {
     const struct ks_symbol *s = n->symbol;
@@ -244,15 +274,16 @@ static struct ks_address pointer_symbol(struct ks_expand *x, const struct ks_nod
         return pointer(x, s->decl->children[0], depth + 1);
     if (s->type && s->type->kind == KS_TYPE_ARRAY)
         return at_start(x, s);
-    bool fixed = s->n_writes == 0;
     const struct ks_node *init = s->decl && s->decl->kind == KS_NODE_VAR && s->decl->n_children ? s->decl->children[0] : NULL;
     struct ks_address a = at_start(x, s);
-    if (s->kind == KS_SYM_LOCAL && init && init->kind != KS_NODE_OTHER && !(init->has_value && init->value == 0)) {
+    if (s->kind == KS_SYM_LOCAL && init && !(init->has_value && init->value == 0)) {
         struct ks_address from = pointer(x, init, depth + 1);
-        if (from.buffer)
+        if (from.buffer || from.through_memory)
             a = from;
     }
-    if (!fixed && s->kind != KS_SYM_SHARED) {
+    if (s->n_writes > 0 && s->kind != KS_SYM_SHARED) {
+        if (!stays_in_buffer(x, s, a.buffer, depth))
+            a.buffer = NULL;
         a.bytes = ks_poly_unknown();
         a.thread_mask |= s->thread_mask;
     }

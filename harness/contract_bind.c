@@ -139,8 +139,6 @@ static void check_scalar(struct binder *x, const struct ks_param *p, const struc
     if (p->kind == KS_PARAM_POINTER)
         ks_cbuild_error(&x->b, at, "'%s' is '%s', a pointer; declare its array with in, out, inout or scratch", p->name,
                         p->spelling);
-    else if (p->kind == KS_PARAM_STREAM && arg)
-        ks_cbuild_error(&x->b, at, "'%s' is the stream, which needs no line", p->name);
     else if (dim && !dim->derived && int_limits(p->kind, &hi) && dim->hi > hi)
         ks_cbuild_error(&x->b, at, "'%s' reaches %lld, but its parameter '%s' holds at most %lld", dim->name, (long long)dim->hi,
                         p->spelling, (long long)hi);
@@ -191,11 +189,15 @@ enum ks_code ks_contract_bind(const struct ks_contract *c, const struct ks_signa
             ks_cbuild_error(&x.b, at_name(buf->line, buf->col, buf->name), "'%s' has no parameter '%s'; its parameters are %s",
                             sig->entry, buf->name, ks_str_cstr(&params));
     }
-    for (size_t i = 0; i < c->n_args; i++)
-        if (!find_param(sig, c->args[i].name))
-            ks_cbuild_error(&x.b, at_name(c->args[i].line, c->args[i].col, c->args[i].name),
-                            "'%s' has no parameter '%s'; its parameters are %s", sig->entry, c->args[i].name,
+    for (size_t i = 0; i < c->n_args; i++) {
+        struct ks_cplace at = at_name(c->args[i].line, c->args[i].col, c->args[i].name);
+        const struct ks_param *p = find_param(sig, c->args[i].name);
+        if (!p)
+            ks_cbuild_error(&x.b, at, "'%s' has no parameter '%s'; its parameters are %s", sig->entry, c->args[i].name,
                             ks_str_cstr(&params));
+        else if (p->kind == KS_PARAM_STREAM)
+            ks_cbuild_error(&x.b, at, "'%s' is the stream, which needs no line", p->name);
+    }
     for (size_t i = 0; i < sig->n_params; i++)
         check_param(&x, &sig->params[i], i);
     bool failed = x.b.failed;

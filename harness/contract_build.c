@@ -227,7 +227,7 @@ static bool dist_ok(struct ks_cbuild *b, const struct ks_buffer *buf, struct ks_
     }
     bool whole = buf->dist == KS_DIST_INT || (buf->dist == KS_DIST_CONST && !is_float);
     if (whole && (buf->dist_a != (double)(int64_t)buf->dist_a || buf->dist_b != (double)(int64_t)buf->dist_b)) {
-        ks_cbuild_error(b, at, "%s of '%s' takes integers", ks_dist_text(buf->dist), buf->name);
+        ks_cbuild_error(b, at, "%s of '%s' takes integers", buf->dist == KS_DIST_INT ? "int(lo,hi)" : "const(v)", buf->name);
         return false;
     }
     if (is_float)

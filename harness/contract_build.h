@@ -73,7 +73,7 @@ size_t ks_scan_token_len(const struct ks_scan *s);
 void ks_scan_error(struct ks_scan *s, const char *expected); /* "expected X, found 'token'" at the next token */
 
 /* Pieces of the grammar that JSON strings share with comments. */
-bool ks_scan_dim(struct ks_scan *s); /* NAME=DOMAIN */
+bool ks_scan_dim(struct ks_scan *s); /* NAME=DOMAIN; false: the rest of the line makes no sense */
 bool ks_scan_dtype(struct ks_scan *s, enum ks_dtype *ret);
 bool ks_scan_dist(struct ks_scan *s, enum ks_dist_kind *ret_kind, double *ret_a, double *ret_b);
 /* integer: a length or derived dim, where decimals and real functions have no meaning.  Stops before the first token that cannot

@@ -158,7 +158,7 @@ static bool offer_edge(struct fuzz *f, size_t k)
     size_t one = k - 1; /* n_dims: all of them */
     for (size_t i = 0; i < f->c->n_dims; i++)
         if (!f->c->dims[i].derived && (i == one || one == f->c->n_dims))
-            s.dim[i] = f->c->dims[i].hi;
+            s.dim[i] = dim_floor(&f->c->dims[i], f->c->dims[i].hi);
     if (one < f->c->n_dims && f->c->dims[one].derived)
         return true;
     /* The largest value that fits, by bisection: the true edge may be far beyond what can be held. */
@@ -166,9 +166,7 @@ static bool offer_edge(struct fuzz *f, size_t k)
     if (one < f->c->n_dims && !(complete(f, &s, &bytes) && bytes <= f->max_bytes)) {
         int64_t good = dim_smallest(&f->c->dims[one]), bad = s.dim[one];
         while (bad - good > 1) {
-            s.dim[one] = good + (bad - good) / 2;
-            int64_t legal = dim_floor(&f->c->dims[one], s.dim[one]);
-            s.dim[one] = legal;
+            int64_t legal = s.dim[one] = dim_floor(&f->c->dims[one], good + (bad - good) / 2);
             if (complete(f, &s, &bytes) && bytes <= f->max_bytes) {
                 if (legal <= good)
                     break;

@@ -55,7 +55,19 @@ static const char *get_string(struct ks_cbuild *b, const struct ks_json *obj, co
     return s;
 }
 
-/* false: present, but no integer. */
+/* Leaves *ret alone when there is no such member; false: it is no number. */
+static bool get_number(struct ks_cbuild *b, const struct ks_json *obj, const char *name, double *ret, const char *where)
+{
+    const struct ks_json *item = ks_json_get(obj, name);
+    if (item && !ks_json_is_number(item)) {
+        ks_cbuild_error(b, place(b, where), "'%s' is no number", name);
+        return false;
+    }
+    *ret = ks_json_num(item, *ret);
+    return true;
+}
+
+/* false: no integer, or missing. */
 static bool get_int(struct ks_cbuild *b, const struct ks_json *item, int64_t *ret, const char *where)
 {
     double v = ks_json_num(item, NAN);
@@ -81,11 +93,26 @@ static const char *get_name(struct ks_cbuild *b, const struct ks_json *obj, cons
     return ks_cbuild_name_ok(b, word, place(b, where)) ? word : NULL;
 }
 
+/* The shortest text that reads back as the same number. */
+static void add_number(struct ks_str *out, double v)
+{
+    char buf[32];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buf, sizeof buf, "%.*g", digits, v);
+        if (strtod(buf, NULL) == v)
+            break;
+    }
+    ks_str_add(out, buf);
+}
+
 static const struct ks_expr *get_expr(struct ks_cbuild *b, const struct ks_json *item, bool integer, const char *where)
 {
     const char *text = ks_json_str(item);
-    if (ks_json_is_number(item))
-        text = ks_arena_printf(b->arena, "%.17g", ks_json_num(item, 0));
+    if (ks_json_is_number(item)) {
+        KS_AUTO_STR struct ks_str number = KS_STR_INIT;
+        add_number(&number, ks_json_num(item, 0));
+        text = ks_arena_strdup(b->arena, ks_str_cstr(&number));
+    }
     if (!text) {
         ks_cbuild_error(b, place(b, where), "expected an expression: a string or a number");
         return NULL;
@@ -185,8 +212,8 @@ static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char
             return;
         }
     }
-    buf.rtol = ks_json_num(rtol, NAN); /* NaN where it is no number: refused below */
-    buf.atol = ks_json_num(atol, NAN);
+    if (!get_number(b, j, "rtol", &buf.rtol, where) || !get_number(b, j, "atol", &buf.atol, where))
+        return;
     int64_t align_bytes = 256;
     if (align && !get_int(b, align, &align_bytes, where))
         return;
@@ -206,7 +233,7 @@ static void read_time(struct ks_cbuild *b, const struct ks_json *j, const char *
 {
     struct ks_time_point t = {.weight = 1};
     bool given[KS_MAX_DIMS] = {false};
-    const struct ks_json *shape = ks_json_get(j, "shape"), *weight = ks_json_get(j, "weight");
+    const struct ks_json *shape = ks_json_get(j, "shape");
     if (!members_known(b, j, "shape weight", where))
         return;
     if (!ks_json_is_object(shape)) {
@@ -227,8 +254,8 @@ static void read_time(struct ks_cbuild *b, const struct ks_json *j, const char *
             return;
         given[dim] = true;
     }
-    if (weight)
-        t.weight = ks_json_num(weight, NAN);
+    if (!get_number(b, j, "weight", &t.weight, where))
+        return;
     (void)ks_cbuild_add_time(b, t, given, place(b, where));
 }
 
@@ -307,18 +334,6 @@ static struct ks_json *dim_to_json(const struct ks_dim *d)
         ks_json_set_i64(j, "multiple", d->multiple);
     }
     return j;
-}
-
-/* The shortest text that reads back as the same number. */
-static void add_number(struct ks_str *out, double v)
-{
-    char buf[32];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buf, sizeof buf, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v)
-            break;
-    }
-    ks_str_add(out, buf);
 }
 
 static struct ks_json *buffer_to_json(const struct ks_buffer *b)

@@ -290,5 +290,8 @@ bool ks_scan_dim(struct ks_scan *s)
         return false;
     ks_scan_blanks(s);
     size_t domain = s->pos;
-    return scan_domain(s, &d) && ks_cbuild_add_dim(s->b, d, ks_scan_place(s, domain, s->pos));
+    if (!scan_domain(s, &d))
+        return false;
+    (void)ks_cbuild_add_dim(s->b, d, ks_scan_place(s, domain, s->pos)); /* a bad domain is no reason to stop reading the line */
+    return true;
 }

@@ -9,8 +9,8 @@
 /* X(word, reads one line after the dims are known) */
 #define DIRECTIVES(X)                                                                                                            \
     X(entry, NULL)                                                                                                               \
-    X(dims, NULL) X(in, read_buffers) X(out, read_buffers) X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg)      \
-        X(time, read_time)
+    X(dims, NULL)                                                                                                                \
+    X(in, read_buffers) X(out, read_buffers) X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time)
 
 enum directive {
 #define X(word, read) DIRECTIVE_##word,

@@ -1,0 +1,430 @@
+#include "driver/search.h"
+
+#include "base/hash.h"
+#include "base/process.h"
+#include "driver/say.h"
+#include "driver/stop.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DEFAULT_TRIALS    24
+#define MAX_IDLE_ROUNDS   6 /* rounds in a row without a trial: the agent has nothing left */
+#define MAX_CONFIRMATIONS 3
+
+/* One judged candidate with its text. */
+struct tried {
+    const char *source;
+    size_t source_len;
+    char hash[65];
+    struct ks_trial trial;
+    struct ks_trial confirm;
+    bool confirmed;
+};
+
+struct ks_search_state {
+    struct ks_arena arena;
+    KS_VEC(struct tried *) tried;
+    KS_VEC(struct ks_attempt) attempts;
+    KS_VEC(struct ks_trial_record) records;
+    KS_VEC(struct ks_asked_record) asked;
+    struct tried *best; /* NULL: the baseline */
+    /* what the agent works on: the best text that the analyzer understood */
+    const char *text;
+    size_t text_len;
+    const struct ks_facts *facts;
+    struct ks_json *hypotheses;     /* owned */
+    const struct ks_json *counters; /* borrowed from profile or best */
+    const struct ks_question *question;
+    size_t question_at; /* trials done when it was asked */
+    bool claims_limit;
+    int idle_rounds;
+    int64_t start_ns;
+};
+
+static double best_speedup(const struct ks_search_state *st)
+{
+    return st->best ? st->best->trial.speedup : 1.0;
+}
+
+/* ---- what is known about the current text --------------------------------------------------------------------------- */
+
+static void derive(struct ks_search *s, const struct ks_facts *facts, const struct ks_json *counters)
+{
+    struct ks_search_state *st = s->state;
+    struct ks_ptxas_info *infos = NULL;
+    size_t n_infos = 0;
+    struct ks_hypotheses h;
+    const char *ptxas = ks_json_get_str(counters, "ptxas", NULL);
+    if (ptxas)
+        ks_ptxas_parse(ptxas, strlen(ptxas), &st->arena, &infos, &n_infos);
+    ks_hypotheses_derive(facts, infos, n_infos, counters, &st->arena, &h);
+    ks_json_free(st->hypotheses);
+    st->hypotheses = ks_hypotheses_to_json(&h, facts);
+    st->facts = facts;
+    st->counters = counters;
+}
+
+static void trace_hypotheses(struct ks_search *s)
+{
+    struct ks_json *j = ks_json_object();
+    ks_json_set(j, "hypotheses", ks_json_repeatable(s->state->hypotheses));
+    ks_trace_event(s->trace, "hypotheses", j);
+}
+
+/* The new best becomes what the agent works on, unless the analyzer cannot read it. */
+static void adopt_best(struct ks_search *s)
+{
+    struct ks_search_state *st = s->state;
+    struct ks_diags diags;
+    struct ks_facts *facts;
+    struct ks_err err;
+    ks_diags_init(&diags);
+    enum ks_code code = ks_facts_parse(s->unit->path, st->best->source, st->best->source_len, s->parse, &st->arena, &diags, &facts, &err);
+    ks_diags_release(&diags);
+    if (code != KS_OK) {
+        ks_say_progress("the analyzer cannot read the new best text (%s); edits go on from the one before it", err.message);
+        return;
+    }
+    st->text = st->best->source;
+    st->text_len = st->best->source_len;
+    derive(s, facts, st->best->trial.counters ? st->best->trial.counters : s->profile);
+    trace_hypotheses(s);
+}
+
+/* ---- budget and questions ------------------------------------------------------------------------------------------- */
+
+static double budget_used(const struct ks_search *s)
+{
+    double used = (double)s->state->tried.n / (double)s->budget.trials;
+    if (s->budget.time_s > 0) {
+        double time_used = (double)(ks_clock_ns() - s->state->start_ns) / 1e9 / s->budget.time_s;
+        used = time_used > used ? time_used : used;
+    }
+    return used < 1 ? used : 1;
+}
+
+static const char *why_stop(const struct ks_search *s)
+{
+    const struct ks_search_state *st = s->state;
+    if (ks_stop_asked())
+        return "signal";
+    if (s->budget.target > 0 && st->best && st->best->trial.speedup_lo >= s->budget.target)
+        return "target";
+    if ((int64_t)st->tried.n >= s->budget.trials)
+        return "trials";
+    if (s->budget.time_s > 0 && (double)(ks_clock_ns() - st->start_ns) / 1e9 >= s->budget.time_s)
+        return "time";
+    return st->idle_rounds >= MAX_IDLE_ROUNDS ? "exhausted" : NULL;
+}
+
+/* What the last question led to, for the memory. */
+static void remember_question(struct ks_search *s)
+{
+    struct ks_search_state *st = s->state;
+    if (!st->question || !s->memory)
+        return;
+    double log_gain = 0;
+    for (size_t i = st->question_at; i < st->records.n; i++)
+        if (st->records.data[i].improved)
+            log_gain += log(st->records.data[i].measured);
+    ks_memory_record(s->memory, st->question->id, st->question->layer, s->family, log_gain);
+}
+
+static void ask(struct ks_search *s)
+{
+    struct ks_search_state *st = s->state;
+    struct ks_picker_view v = {.hypotheses = st->hypotheses,
+                               .trials = st->records.data,
+                               .n_trials = st->records.n,
+                               .asked = st->asked.data,
+                               .n_asked = st->asked.n,
+                               .agent_claims_limit = st->claims_limit,
+                               .budget_used = budget_used(s),
+                               .family = s->family};
+    enum ks_decision_point point = s->bank ? ks_decision_point_now(&v) : KS_POINT_NONE;
+    const struct ks_question *q = point != KS_POINT_NONE ? ks_bank_pick(s->bank, s->memory, point, &v) : NULL;
+    if (!q)
+        return;
+    remember_question(s);
+    st->question = q;
+    st->question_at = st->records.n;
+    struct ks_asked_record asked = {q->id, st->records.n};
+    ks_vec_push(&st->asked, asked);
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "point", ks_decision_point_text(point));
+    ks_json_set_str(j, "id", q->id);
+    ks_json_set_str(j, "layer", ks_layer_text(q->layer));
+    ks_json_set_str(j, "text", q->text);
+    ks_trace_event(s->trace, "question", j);
+    ks_say_progress("question (%s, %s): %s", ks_decision_point_text(point), ks_layer_text(q->layer), q->text);
+}
+
+/* ---- proposals ------------------------------------------------------------------------------------------------------ */
+
+static enum ks_code propose(struct ks_search *s, struct ks_proposal *ret, struct ks_err *err)
+{
+    const struct ks_search_state *st = s->state;
+    struct ks_agent_view v = {.path = s->unit->path,
+                              .source = st->text,
+                              .source_len = st->text_len,
+                              .facts = st->facts,
+                              .entry = s->contract->entry,
+                              .contract = s->contract_json,
+                              .hypotheses = st->hypotheses,
+                              .counters = st->counters,
+                              .arch = s->arch,
+                              .question_layer = st->question ? st->question->layer : KS_N_LAYERS,
+                              .question = st->question ? st->question->text : NULL,
+                              .attempts = st->attempts.data,
+                              .n_attempts = st->attempts.n};
+    return s->agent->propose(s->agent, &v, ret, err);
+}
+
+static bool has_statement(const struct ks_proposal *p)
+{
+    return p->hypothesis && *p->hypothesis && p->predicted_speedup > 0 && p->layer < KS_N_LAYERS;
+}
+
+static void trace_proposal(struct ks_search *s, const struct ks_proposal *p, const char *hash)
+{
+    struct ks_json *j = ks_json_object();
+    KS_AUTO_STR struct ks_str diff = KS_STR_INIT;
+    ks_json_set_str(j, "agent", s->agent->name);
+    ks_json_set_str(j, "transform", p->transform);
+    if (has_statement(p)) {
+        ks_json_set_str(j, "layer", ks_layer_text(p->layer));
+        ks_json_set_str(j, "hypothesis", p->hypothesis);
+        ks_json_set_num(j, "predicted", p->predicted_speedup);
+    }
+    ks_json_set_str(j, "candidate", hash);
+    ks_diff_texts(s->state->text, s->state->text_len, p->source, p->source_len, &diff);
+    ks_json_set_str(j, "diff", ks_str_cstr(&diff));
+    if (p->log)
+        ks_json_set(j, "log", ks_json_repeatable(p->log));
+    ks_trace_event(s->trace, "proposal", j);
+}
+
+static bool tried_before(const struct ks_search_state *st, const char *hash)
+{
+    for (size_t i = 0; i < st->tried.n; i++)
+        if (strcmp(st->tried.data[i]->hash, hash) == 0)
+            return true;
+    return false;
+}
+
+/* ---- trials --------------------------------------------------------------------------------------------------------- */
+
+/* Verdict of a text in a phase: from the journal, else from the session.  *ret_fresh: it ran now. */
+static enum ks_code judge(struct ks_search *s, const char *phase, const struct tried *t, struct ks_trial *ret, bool *ret_fresh, struct ks_err *err)
+{
+    *ret_fresh = false;
+    if (ks_journal_find(s->journal, phase, t->hash, ret))
+        return KS_OK;
+    bool confirm = strcmp(phase, "confirm") == 0;
+    struct ks_verdict v = {0};
+    KS_TRY(confirm ? ks_session_confirm(s->session, t->source, t->source_len, &v, err)
+                   : ks_session_try(s->session, t->source, t->source_len, &v, err));
+    ks_trial_from_verdict(&v, s->contract, ret);
+    KS_AUTO_JSON struct ks_json *whole = ks_verdict_to_json(&v, s->contract);
+    ks_verdict_release(&v);
+    *ret_fresh = true;
+    ks_trace_wall(s->trace, ks_json_wall_part(whole));
+    return KS_OK;
+}
+
+static void trace_verdict(struct ks_search *s, const char *phase, const struct tried *t, const struct ks_trial *trial)
+{
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "phase", phase);
+    ks_json_set_str(j, "candidate", t->hash);
+    ks_json_set(j, "verdict", ks_json_copy(trial->verdict));
+    ks_trace_event(s->trace, "verdict", j);
+}
+
+static void journal(struct ks_search *s, const char *phase, const struct tried *t, const struct ks_trial *trial)
+{
+    struct ks_err err;
+    if (ks_journal_append(s->journal_path, phase, t->hash, trial, &err) != KS_OK)
+        ks_say_instead(&err, "this trial would run again after an interruption");
+}
+
+static void record(struct ks_search *s, const struct ks_proposal *p, struct tried *t)
+{
+    struct ks_search_state *st = s->state;
+    const struct ks_trial *trial = &t->trial;
+    double before = best_speedup(st);
+    bool accepted = trial->outcome == KS_OUTCOME_ACCEPTED;
+    bool improved = accepted && trial->speedup > before;
+    struct ks_attempt a = {.source = t->source,
+                           .layer = p->layer,
+                           .transform = ks_arena_strdup(&st->arena, p->transform ? p->transform : ""),
+                           .accepted = accepted,
+                           .correct = trial->correct,
+                           .failed_gate = trial->failed_gate,
+                           .reason = trial->reason,
+                           .speedup = trial->speedup,
+                           .predicted = p->predicted_speedup};
+    struct ks_trial_record r = {.layer = p->layer,
+                                .accepted = accepted,
+                                .improved = improved,
+                                .failed_gate = trial->failed_gate,
+                                .predicted = p->predicted_speedup,
+                                .measured = trial->speedup > 0 ? trial->speedup / before : 0};
+    ks_vec_push(&st->attempts, a);
+    ks_vec_push(&st->records, r);
+    ks_vec_push(&st->tried, t);
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+    ks_trial_describe(trial, &line);
+    ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a.transform, ks_str_cstr(&line), improved ? ", new best" : "");
+    if (improved) {
+        st->best = t;
+        adopt_best(s);
+    }
+}
+
+static enum ks_code try_proposal(struct ks_search *s, const struct ks_proposal *p, const char *hash, struct ks_err *err)
+{
+    struct ks_search_state *st = s->state;
+    struct tried *t = KS_ARENA_NEW(&st->arena, struct tried);
+    t->source = ks_arena_strndup(&st->arena, p->source, p->source_len);
+    t->source_len = p->source_len;
+    memcpy(t->hash, hash, sizeof(t->hash));
+    ks_say_progress("hypothesis (%s): %s; predicts %.2fx", ks_layer_text(p->layer), p->hypothesis, p->predicted_speedup);
+    bool fresh;
+    KS_TRY(judge(s, "trial", t, &t->trial, &fresh, err));
+    if (fresh && ks_stop_asked()) {
+        /* the signal may have hit the worker too: this verdict says nothing about the candidate */
+        ks_trial_release(&t->trial);
+        return KS_OK;
+    }
+    if (fresh)
+        journal(s, "trial", t, &t->trial);
+    trace_verdict(s, "trial", t, &t->trial);
+    record(s, p, t);
+    return KS_OK;
+}
+
+/* One round.  An idle round ends without a trial. */
+static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
+{
+    struct ks_search_state *st = s->state;
+    struct ks_proposal p = {.layer = KS_N_LAYERS};
+    ask(s);
+    KS_TRY(propose(s, &p, err));
+    enum ks_code code = KS_OK;
+    char hash[65] = "";
+    bool idle = true;
+    st->claims_limit = p.source == NULL;
+    if (p.source) {
+        ks_hash_hex(p.source, p.source_len, hash);
+        trace_proposal(s, &p, hash);
+        idle = !has_statement(&p) || tried_before(st, hash);
+    }
+    if (p.source && !has_statement(&p))
+        ks_say_progress("proposal %s states no hypothesis and no predicted gain: not tried", p.transform ? p.transform : "");
+    else if (p.source && idle)
+        ks_say_progress("proposal %s was tried before: not tried again", p.transform ? p.transform : "");
+    else if (p.source)
+        code = try_proposal(s, &p, hash, err);
+    st->idle_rounds = idle ? st->idle_rounds + 1 : 0;
+    ks_proposal_release(&p);
+    return code;
+}
+
+/* ---- confirmation --------------------------------------------------------------------------------------------------- */
+
+static struct tried *next_to_confirm(const struct ks_search_state *st)
+{
+    struct tried *best = NULL;
+    for (size_t i = 0; i < st->tried.n; i++) {
+        struct tried *t = st->tried.data[i];
+        if (t->trial.outcome == KS_OUTCOME_ACCEPTED && !t->confirmed && (!best || t->trial.speedup > best->trial.speedup))
+            best = t;
+    }
+    return best;
+}
+
+static enum ks_code confirm_best(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err)
+{
+    for (int i = 0; i < MAX_CONFIRMATIONS; i++) {
+        struct tried *t = next_to_confirm(s->state);
+        bool fresh;
+        if (!t)
+            break;
+        KS_TRY(judge(s, "confirm", t, &t->confirm, &fresh, err));
+        t->confirmed = true;
+        if (fresh)
+            journal(s, "confirm", t, &t->confirm);
+        trace_verdict(s, "confirm", t, &t->confirm);
+        KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+        ks_trial_describe(&t->confirm, &line);
+        ks_say_progress("confirmation on fresh seeds and hidden shapes: %s", ks_str_cstr(&line));
+        if (t->confirm.outcome != KS_OUTCOME_ACCEPTED)
+            continue;
+        ret->source = t->source;
+        ret->source_len = t->source_len;
+        ret->trial = &t->trial;
+        ret->confirm = &t->confirm;
+        break;
+    }
+    return KS_OK;
+}
+
+enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err)
+{
+    struct ks_search_state *st = ks_xcalloc(1, sizeof(*st));
+    ks_arena_init(&st->arena);
+    s->state = st;
+    st->text = s->unit->source;
+    st->text_len = s->unit->source_len;
+    st->start_ns = ks_clock_ns();
+    if (s->budget.trials == 0)
+        s->budget.trials = DEFAULT_TRIALS;
+    derive(s, s->facts, s->profile);
+    trace_hypotheses(s);
+    struct ks_search_result r = {0};
+    while (!(r.stopped_by = why_stop(s)))
+        KS_TRY(play_round(s, err));
+    remember_question(s);
+    for (size_t i = 0; i < st->tried.n; i++)
+        r.n_accepted += st->tried.data[i]->trial.outcome == KS_OUTCOME_ACCEPTED;
+    r.n_trials = (int64_t)st->tried.n;
+    ks_say_progress("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials, r.n_trials == 1 ? "" : "s",
+                    (long long)r.n_accepted);
+    KS_TRY(confirm_best(s, &r, err));
+    *ret = r;
+    return KS_OK;
+}
+
+void ks_search_release(struct ks_search *s)
+{
+    struct ks_search_state *st = s->state;
+    if (!st)
+        return;
+    for (size_t i = 0; i < st->tried.n; i++) {
+        ks_trial_release(&st->tried.data[i]->trial);
+        ks_trial_release(&st->tried.data[i]->confirm);
+    }
+    ks_vec_release(&st->tried);
+    ks_vec_release(&st->attempts);
+    ks_vec_release(&st->records);
+    ks_vec_release(&st->asked);
+    ks_json_free(st->hypotheses);
+    ks_arena_release(&st->arena);
+    free(st);
+    s->state = NULL;
+}
+
+const char *ks_search_family(const struct ks_facts *facts)
+{
+    bool any_reduction = false, any_reuse = false, any_loop = false;
+    for (size_t i = 0; i < facts->n_kernels; i++) {
+        const struct ks_kernel *k = &facts->kernels[i];
+        any_reduction |= k->uses_shuffle || k->uses_atomics || (k->n_shared > 0 && k->n_barriers > 0);
+        any_loop |= k->n_loops > 0;
+        for (size_t a = 0; a < k->n_accesses; a++)
+            any_reuse |= k->accesses[a].block_reuse && k->accesses[a].loop && k->accesses[a].is_read;
+    }
+    return any_reuse && any_loop ? "matmul-like" : any_reduction ? "reduction" : any_loop ? "loop" : "elementwise";
+}

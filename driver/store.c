@@ -1,0 +1,233 @@
+#include "driver/store.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/process.h"
+#include "driver/certificate.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static enum ks_code make_folders(const char *dir, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str objects = KS_STR_INIT;
+    ks_path_join(&objects, dir, "objects");
+    KS_TRY(ks_dir_make(ks_str_cstr(&objects), err));
+    if (access(ks_str_cstr(&objects), W_OK) < 0)
+        return ks_fail_errno(err, KS_ERR_DENIED, "cannot write to the store '%s'", dir);
+    return KS_OK;
+}
+
+enum ks_code ks_store_open(const char *dir, struct ks_store *ret, struct ks_err *err)
+{
+    KS_TRY(make_folders(dir, err));
+    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .lock_fd = -1};
+    return KS_OK;
+}
+
+enum ks_code ks_store_open_temporary(struct ks_store *ret, struct ks_err *err)
+{
+    KS_AUTO_FREE char *dir = NULL;
+    KS_TRY(ks_dir_make_temp("kscc-store", &dir, err));
+    KS_TRY(make_folders(dir, err));
+    *ret = (struct ks_store){.dir = ks_steal(dir), .temporary = true, .lock_fd = -1};
+    return KS_OK;
+}
+
+enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str objects = KS_STR_INIT;
+    ks_path_join(&objects, dir, "objects");
+    if (!ks_file_exists(ks_str_cstr(&objects)))
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find a store in '%s' (--kscc-dir=DIR names it)", dir);
+    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .lock_fd = -1};
+    return KS_OK;
+}
+
+void ks_store_close(struct ks_store *s)
+{
+    struct ks_err err;
+    if (!s->dir)
+        return;
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    if (s->temporary && ks_dir_remove(s->dir, &err) != KS_OK) {
+        /* a leftover in the folder for temporary files: nothing depends on it */
+    }
+    free(s->dir);
+    *s = (struct ks_store){.lock_fd = -1};
+}
+
+enum ks_code ks_store_lock(struct ks_store *s, bool (*stop)(void), void (*on_wait)(void), struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_path_join(&path, s->dir, "lock");
+    int fd = open(ks_str_cstr(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return ks_fail_errno(err, KS_ERR_IO, "cannot open '%s'", ks_str_cstr(&path));
+    for (bool waited = false; flock(fd, LOCK_EX | LOCK_NB) < 0; waited = true) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            close(fd);
+            return ks_fail_errno(err, KS_ERR_IO, "cannot lock '%s'", ks_str_cstr(&path));
+        }
+        if (stop && stop()) {
+            close(fd);
+            return ks_fail(err, KS_ERR_INTERRUPTED, "interrupted while waiting for '%s'", ks_str_cstr(&path));
+        }
+        if (!waited && on_wait)
+            on_wait();
+        usleep(100000);
+    }
+    s->lock_fd = fd;
+    return KS_OK;
+}
+
+void ks_store_path(const struct ks_store *s, const char *key, const char *name, struct ks_str *out)
+{
+    ks_str_clear(out);
+    ks_str_addf(out, "%s/objects/%s%s%s", s->dir, key, name ? "/" : "", name ? name : "");
+}
+
+enum ks_code ks_store_make(const struct ks_store *s, const char *key, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_store_path(s, key, NULL, &path);
+    return ks_dir_make(ks_str_cstr(&path), err);
+}
+
+enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data, size_t len, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_store_path(s, key, name, &path);
+    return ks_file_write_atomic(ks_str_cstr(&path), data, len, 0644, err);
+}
+
+enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name, const struct ks_json *json, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_json_print_pretty(json, &text);
+    return ks_store_write(s, key, name, ks_str_cstr(&text), text.len, err);
+}
+
+enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char *name, struct ks_str *out, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_store_path(s, key, name, &path);
+    return ks_file_read(ks_str_cstr(&path), KS_MAX_JSON_BYTES, out, err);
+}
+
+static bool is_key(const char *name)
+{
+    return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum ks_code ks_store_keys(const struct ks_store *s, struct ks_args *ret_keys, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_path_join(&path, s->dir, "objects");
+    DIR *dir = opendir(ks_str_cstr(&path));
+    if (!dir)
+        return ks_fail_errno(err, KS_ERR_NOT_FOUND, "cannot read '%s'", ks_str_cstr(&path));
+    for (struct dirent *e; (e = readdir(dir));)
+        if (is_key(e->d_name))
+            ks_args_add(ret_keys, e->d_name);
+    closedir(dir);
+    if (ret_keys->n)
+        qsort(ret_keys->v, ret_keys->n, sizeof(char *), compare_names);
+    return KS_OK;
+}
+
+enum ks_code ks_store_resolve(const struct ks_store *s, const char *prefix, char **ret_key, struct ks_err *err)
+{
+    KS_AUTO_ARGS struct ks_args keys;
+    ks_args_init(&keys);
+    KS_TRY(ks_store_keys(s, &keys, err));
+    const char *found = NULL;
+    for (size_t i = 0; i < keys.n; i++) {
+        if (!ks_str_starts(keys.v[i], prefix))
+            continue;
+        if (found)
+            return ks_fail(err, KS_ERR_RANGE, "several keys begin with '%s'", prefix);
+        found = keys.v[i];
+    }
+    if (!found)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "no key in '%s' begins with '%s'", s->dir, prefix);
+    *ret_key = ks_xstrdup(found);
+    return KS_OK;
+}
+
+/* ---- certificates --------------------------------------------------------------------------------------------------- */
+
+static enum ks_code check_file_hash(const struct ks_store *s, const char *key, const char *name, const char *expected, struct ks_err *err)
+{
+    char hex[65];
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_store_path(s, key, name, &path);
+    KS_TRY(ks_hash_file_hex(ks_str_cstr(&path), hex, err));
+    if (!expected || strcmp(hex, expected) != 0)
+        return ks_fail(err, KS_ERR_MISMATCH, "'%s' is not the file that the certificate names", ks_str_cstr(&path));
+    return KS_OK;
+}
+
+enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    KS_TRY(ks_json_read_file(ks_str_cstr(&path), &certificate, err));
+    int64_t version = ks_json_get_i64(certificate, "gate_version", -1);
+    if (version != KS_GATE_VERSION)
+        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d", key, (long long)version,
+                       KS_GATE_VERSION);
+    const struct ks_json *hashes = ks_json_get(certificate, "sha256");
+    for (size_t i = 0; i < ks_json_len(hashes); i++) {
+        const struct ks_json *h = ks_json_at(hashes, i);
+        KS_TRY(check_file_hash(s, key, ks_json_key(h), ks_json_str(h), err));
+    }
+    if (ks_json_len(hashes) < 3)
+        return ks_fail(err, KS_ERR_SYNTAX, "certificate of '%.12s' names too few files", key);
+    *ret_certificate = ks_steal(certificate);
+    return KS_OK;
+}
+
+static enum ks_code certificate_hash(const struct ks_store *s, const char *key, char ret_hex[65], struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
+    return ks_hash_file_hex(ks_str_cstr(&path), ret_hex, err);
+}
+
+enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, struct ks_err *err)
+{
+    char hex[65];
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    KS_TRY(ks_store_certificate(s, key, &certificate, err));
+    KS_TRY(certificate_hash(s, key, hex, err));
+    KS_AUTO_JSON struct ks_json *approval = ks_json_object();
+    ks_json_set_str(approval, "certificate_sha256", hex);
+    ks_json_set_str(approval, "approved_by", who);
+    ks_json_set_i64(approval, "approved_at_unix_ms", ks_clock_real_ms());
+    return ks_store_write_json(s, key, KS_APPROVAL_FILE, approval, err);
+}
+
+bool ks_store_is_approved(const struct ks_store *s, const char *key)
+{
+    char hex[65];
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *approval = NULL;
+    ks_store_path(s, key, KS_APPROVAL_FILE, &path);
+    return ks_json_read_file(ks_str_cstr(&path), &approval, &err) == KS_OK && certificate_hash(s, key, hex, &err) == KS_OK &&
+           ks_streq(ks_json_get_str(approval, "certificate_sha256", NULL), hex);
+}

@@ -1,0 +1,75 @@
+#ifndef KS_DRIVER_STORE_H
+#define KS_DRIVER_STORE_H
+
+/* The store: a folder of results, one sub-folder per content key, and an index of them.
+ *
+ *   .kscc/objects/<key>/  original.cu candidate.cu candidate.diff certificate.json approved.json trace.jsonl journal.jsonl
+ *                         report.txt wall.jsonl
+ *   .kscc/index.db        what is there, for listing; rebuilt from the folders at any time
+ *   .kscc/lock            one search at a time
+ *   .kscc/memory.json     what came of asking which question
+ *
+ * Files are written beside themselves and renamed, so a reader or a killed run never sees half of one; journals only grow.
+ * certificate.json is written last: a folder without one holds an unfinished or a fruitless search. */
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+
+struct ks_store {
+    char *dir;      /* owned */
+    bool temporary; /* removed on close */
+    int lock_fd;    /* -1: not locked */
+};
+
+/* Makes the folder.  Errors: KS_ERR_DENIED, KS_ERR_IO when nothing can be written there. */
+KS_NODISCARD enum ks_code ks_store_open(const char *dir, struct ks_store *ret, struct ks_err *err);
+/* A store that lives as long as this process. */
+KS_NODISCARD enum ks_code ks_store_open_temporary(struct ks_store *ret, struct ks_err *err);
+/* An existing one, for the commands.  Errors: KS_ERR_NOT_FOUND. */
+KS_NODISCARD enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struct ks_err *err);
+void ks_store_close(struct ks_store *s);
+
+/* Waits for the store's lock; calls on_wait once when somebody else holds it, and stop() to know whether to
+ * give up (KS_ERR_INTERRUPTED).  Both may be NULL. */
+KS_NODISCARD enum ks_code ks_store_lock(struct ks_store *s, bool (*stop)(void), void (*on_wait)(void), struct ks_err *err);
+
+/* Path of a file of one key; replaces out. */
+void ks_store_path(const struct ks_store *s, const char *key, const char *name, struct ks_str *out);
+KS_NODISCARD enum ks_code ks_store_make(const struct ks_store *s, const char *key, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data, size_t len,
+                                         struct ks_err *err);
+KS_NODISCARD enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name, const struct ks_json *json,
+                                              struct ks_err *err);
+KS_NODISCARD enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char *name, struct ks_str *out, struct ks_err *err);
+
+/* Keys in name order; *ret_keys is an argument vector. */
+KS_NODISCARD enum ks_code ks_store_keys(const struct ks_store *s, struct ks_args *ret_keys, struct ks_err *err);
+/* The one key that begins with `prefix`.  Errors: KS_ERR_NOT_FOUND, KS_ERR_RANGE when several do. */
+KS_NODISCARD enum ks_code ks_store_resolve(const struct ks_store *s, const char *prefix, char **ret_key, struct ks_err *err);
+
+/* ---- certificates --------------------------------------------------------------------------------------------------- */
+
+/* Reads the certificate and checks that it is whole: gate version, and the hashes of every file it names.  Errors: KS_ERR_NOT_FOUND (no
+ * certificate), KS_ERR_MISMATCH (which file differs), KS_ERR_SYNTAX. */
+KS_NODISCARD enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate, struct ks_err *err);
+/* Approval names the certificate's own hash, so that it does not outlive a change. */
+KS_NODISCARD enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, struct ks_err *err);
+bool ks_store_is_approved(const struct ks_store *s, const char *key);
+
+/* ---- index (SQLite) ------------------------------------------------------------------------------------------------- */
+
+/* Enters or renews one key from its folder. */
+KS_NODISCARD enum ks_code ks_index_put(const struct ks_store *s, const char *key, struct ks_err *err);
+/* Throws the index away and reads every folder again. */
+KS_NODISCARD enum ks_code ks_index_rebuild(const struct ks_store *s, size_t *ret_n, struct ks_err *err);
+struct ks_index_row {
+    const char *key, *unit, *entry, *device, *state; /* state: "certified", "approved", "no gain" */
+    double speedup, speedup_lo, speedup_hi;
+    bool modelled;
+    int64_t trials;
+};
+typedef void ks_index_row_fn(const struct ks_index_row *row, void *ctx);
+KS_NODISCARD enum ks_code ks_index_list(const struct ks_store *s, ks_index_row_fn *visit, void *ctx, struct ks_err *err);
+
+#endif

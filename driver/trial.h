@@ -1,0 +1,42 @@
+#ifndef KS_DRIVER_TRIAL_H
+#define KS_DRIVER_TRIAL_H
+
+/* One judged candidate as the search loop, the trace and the journal keep it: plain data, from a session's verdict or out of the journal
+ * of an earlier run of the same search. */
+
+#include "harness/session.h"
+
+struct ks_trial {
+    enum ks_outcome outcome;
+    bool correct;      /* every gate up to and with "resources" passed */
+    char *failed_gate; /* owned, NULL: none */
+    char *reason;      /* owned, NULL: none */
+    double speedup, speedup_lo, speedup_hi;
+    bool modelled;
+    struct ks_json *verdict;  /* owned, without what differs between equal runs */
+    struct ks_json *counters; /* owned, NULL: none */
+};
+
+void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract *c, struct ks_trial *ret);
+void ks_trial_release(struct ks_trial *t);
+/* One line for people: "accepted: 1.92x [1.90, 1.94] modelled", "rejected by numerics: o[3] is nan". */
+void ks_trial_describe(const struct ks_trial *t, struct ks_str *out);
+/* "interface ok, build ok, ... numerics FAILED, time not run" */
+void ks_trial_gates(const struct ks_trial *t, struct ks_str *out);
+
+/* ---- journal -------------------------------------------------------------------------------------------------------- */
+
+/* Appends one line, flushed to disk: {"phase": "trial"|"confirm", "candidate": HASH, ...}. */
+KS_NODISCARD enum ks_code ks_journal_append(const char *path, const char *phase, const char *candidate_hash, const struct ks_trial *t,
+                                            struct ks_err *err);
+struct ks_journal {
+    struct ks_json **lines; /* owned */
+    size_t n;
+};
+/* Reads what an earlier run left; a last line cut short by a kill is left out.  A missing file is empty. */
+void ks_journal_read(const char *path, struct ks_journal *ret);
+void ks_journal_release(struct ks_journal *j);
+/* Verdict of this candidate in this phase, if the journal has one. */
+bool ks_journal_find(const struct ks_journal *j, const char *phase, const char *candidate_hash, struct ks_trial *ret);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef KS_DRIVER_UNIT_H
+#define KS_DRIVER_UNIT_H
+
+/* One .cu and its command line, with everything read that does not depend on an entry.  Lives in the unit arena. */
+
+#include "driver/cmdline.h"
+#include "driver/nvcc.h"
+#include "driver/options.h"
+
+struct ks_unit {
+    struct ks_arena *arena;
+    const struct ks_cmdline *cmdline;
+    const struct ks_settings *settings;
+    size_t input;         /* index into cmdline->inputs */
+    const char *path;     /* the .cu as the user wrote it */
+    const char *object;   /* baseline object */
+    const char *source;   /* text of the .cu */
+    size_t source_len;
+    struct ks_toolkit toolkit;
+    const char *cuda_path; /* toolkit root without "/bin/.." */
+    struct ks_args build_argv; /* flat line that compiles the unit (ks_cmdline_build_argv) */
+    size_t input_index;        /* the .cu in build_argv */
+};
+
+/* Reads the source and asks nvcc about itself.  Errors: KS_ERR_NOT_FOUND, KS_ERR_IO, KS_ERR_LIMIT, KS_ERR_UNSUPPORTED. */
+KS_NODISCARD enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input,
+                                       struct ks_arena *arena, struct ks_unit *ret, struct ks_err *err);
+void ks_unit_close(struct ks_unit *u);
+
+/* Hash of what nvcc would compile: source, every file it includes, flags, the variables that nvcc reads as flags, toolkit.  Hex. */
+KS_NODISCARD enum ks_code ks_unit_hash(const struct ks_unit *u, char ret_hex[65], struct ks_err *err);
+
+/* A line that compiles `input_path` to `output` in place of the unit; "quote" includes still find the unit's folder first. */
+void ks_unit_build_argv(const struct ks_unit *u, const char *input_path, const char *output, struct ks_args *out);
+
+/* Highest architecture the flags name ("sm_90a"), or "" for nvcc's default. */
+void ks_unit_arch(const struct ks_unit *u, char *ret, size_t size);
+
+#endif

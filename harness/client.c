@@ -1,0 +1,240 @@
+#include "harness/client.h"
+
+#include "base/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WATCH_MS 20 /* how often the resident memory is looked at */
+
+struct ks_worker {
+    pid_t pid; /* 0: gone */
+    int fd;
+    unsigned char *shm;
+    size_t shm_bytes, memory_limit_bytes;
+    uint32_t seq;
+    int64_t last_wall_ns;
+};
+
+static char *const *scrubbed_environment(void)
+{
+    static char *empty[] = {(char *)(uintptr_t)"PATH=/usr/bin:/bin", (char *)(uintptr_t)"LC_ALL=C", NULL, NULL, NULL};
+    /* Which GPUs are visible is the user's choice and must reach the driver. */
+    static char visible[256], order[64];
+    const char *v = getenv("CUDA_VISIBLE_DEVICES"), *o = getenv("CUDA_DEVICE_ORDER");
+    size_t n = 2;
+    if (v && snprintf(visible, sizeof visible, "CUDA_VISIBLE_DEVICES=%s", v) < (int)sizeof visible)
+        empty[n++] = visible;
+    if (o && snprintf(order, sizeof order, "CUDA_DEVICE_ORDER=%s", o) < (int)sizeof order)
+        empty[n++] = order;
+    empty[n < 4 ? n : 4] = NULL;
+    return empty;
+}
+
+static enum ks_code spawn(struct ks_worker *w, const char *program, int peer, int shm_fd, struct ks_err *err)
+{
+    char peer_text[16], shm_text[16];
+    snprintf(peer_text, sizeof peer_text, "%d", peer);
+    snprintf(shm_text, sizeof shm_text, "%d", shm_fd);
+    char *argv[] = {(char *)(uintptr_t)program, peer_text, shm_text, NULL};
+    KS_AUTO_FD int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct ks_spawn s;
+    ks_spawn_init(&s);
+    s.argv = argv;
+    s.envp = scrubbed_environment();
+    s.stdout_fd = s.stderr_fd = null_fd; /* a candidate may print as much as it likes */
+    s.keep_fds = (const int[]){peer, shm_fd};
+    s.n_keep_fds = 2;
+    s.own_group = true;
+    s.die_with_parent = true;
+    return ks_process_start(&s, &w->pid, err);
+}
+
+enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
+{
+    KS_AUTO_FD int shm_fd = memfd_create("kscc", MFD_CLOEXEC);
+    int pair[2];
+    if (shm_fd < 0 || ftruncate(shm_fd, (off_t)opt->hello.shm_bytes) != 0)
+        return ks_fail_errno(err, KS_ERR_IO, "make shared memory of %llu bytes", (unsigned long long)opt->hello.shm_bytes);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return ks_fail_errno(err, KS_ERR_IO, "make a socket pair");
+    struct ks_worker *w = ks_xcalloc(1, sizeof *w);
+    w->fd = pair[0];
+    w->shm_bytes = opt->hello.shm_bytes;
+    w->memory_limit_bytes = opt->memory_limit_bytes;
+    w->shm = mmap(NULL, w->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
+    enum ks_code code;
+    if (w->shm == MAP_FAILED) {
+        w->shm = NULL;
+        code = ks_fail_errno(err, KS_ERR_IO, "map shared memory");
+    } else {
+        code = spawn(w, opt->program, pair[1], shm_fd, err);
+    }
+    close(pair[1]);
+    if (code == KS_OK) {
+        struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+        struct ks_wire_reply reply;
+        c->op = KS_OP_HELLO;
+        c->u.hello = opt->hello;
+        code = ks_worker_ask(w, c, opt->timeout_ms, &reply, err);
+        free(c);
+    }
+    if (code != KS_OK) {
+        ks_worker_stop(w);
+        return ks_wrap(err, "start a worker");
+    }
+    *ret_worker = w;
+    return KS_OK;
+}
+
+static void kill_group(struct ks_worker *w)
+{
+    if (w->pid > 0) {
+        kill(-w->pid, SIGKILL);
+        kill(w->pid, SIGKILL);
+        while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        w->pid = 0;
+    }
+}
+
+void ks_worker_stop(struct ks_worker *w)
+{
+    if (!w)
+        return;
+    kill_group(w);
+    close(w->fd);
+    if (w->shm)
+        munmap(w->shm, w->shm_bytes);
+    free(w);
+}
+
+unsigned char *ks_worker_shm(struct ks_worker *w)
+{
+    return w->shm;
+}
+
+bool ks_worker_alive(const struct ks_worker *w)
+{
+    return w && w->pid > 0;
+}
+
+static size_t resident_bytes(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *f = fopen(path, "re");
+    unsigned long total = 0, resident = 0, shared = 0;
+    if (f) {
+        if (fscanf(f, "%lu %lu %lu", &total, &resident, &shared) != 3)
+            resident = shared = 0;
+        fclose(f);
+    }
+    return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int ks_worker_threads(const struct ks_worker *w)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)w->pid);
+    DIR *d = opendir(path);
+    int n = 0;
+    if (d) {
+        for (struct dirent *e; (e = readdir(d));)
+            n += e->d_name[0] != '.';
+        closedir(d);
+    }
+    return n;
+}
+
+/* The worker's end of the socket is closed: learn why. */
+static enum ks_code explain_death(struct ks_worker *w, const char *during, struct ks_err *err)
+{
+    int status = 0;
+    pid_t got;
+    kill(-w->pid, SIGKILL); /* whatever it left behind; it is dying itself */
+    while ((got = waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
+        ;
+    w->pid = 0;
+    const struct ks_wire_head *head = (const struct ks_wire_head *)w->shm;
+    if (got < 0)
+        return ks_fail_errno(err, KS_ERR_PROTOCOL, "wait for the worker");
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) {
+        char name[sizeof head->refused_name];
+        memcpy(name, head->refused_name, sizeof name);
+        name[sizeof name - 1] = 0;
+        return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it: %s (number %d)", name[0] ? name : "?",
+                       (int)head->refused_syscall - 1);
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        return ks_fail(err, KS_ERR_TIMEOUT, "the worker used up its processor time during the %s", during);
+    if (WIFSIGNALED(status))
+        return ks_fail(err, KS_ERR_SIGNAL, "the worker was killed by signal %d (SIG%s) during the %s", WTERMSIG(status),
+                       sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?", during);
+    return ks_fail(err, KS_ERR_EXIT_STATUS, "the worker ended with exit status %d during the %s", WEXITSTATUS(status), during);
+}
+
+enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply, struct ks_err *err)
+{
+    const char *during = ks_wire_op_text((enum ks_wire_op)c->op);
+    if (w->pid <= 0)
+        return ks_fail(err, KS_ERR_PROTOCOL, "ask a worker that is gone");
+    c->magic = KS_WIRE_MAGIC;
+    c->seq = ++w->seq;
+    size_t bytes = ks_wire_command_bytes((enum ks_wire_op)c->op);
+    int64_t start_ns = ks_clock_ns(), deadline_ns = start_ns + timeout_ms * 1000000;
+    if (send(w->fd, c, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+        return explain_death(w, during, err);
+    struct ks_wire_reply reply;
+    for (;;) {
+        struct pollfd p = {.fd = w->fd, .events = POLLIN};
+        int64_t left_ms = (deadline_ns - ks_clock_ns()) / 1000000;
+        if (left_ms <= 0) {
+            kill_group(w);
+            return ks_fail(err, KS_ERR_TIMEOUT, "the worker did not finish the %s within its time limit of %.1f s and was killed", during, (double)timeout_ms / 1e3);
+        }
+        int n = poll(&p, 1, left_ms < WATCH_MS ? (int)left_ms : WATCH_MS);
+        if (n == 0 && w->memory_limit_bytes && resident_bytes(w->pid) > w->memory_limit_bytes) {
+            kill_group(w);
+            return ks_fail(err, KS_ERR_MEMORY_LIMIT, "the worker used more than %zu MiB of host memory and was killed", w->memory_limit_bytes >> 20);
+        }
+        if (n <= 0)
+            continue;
+        ssize_t got = recv(w->fd, &reply, sizeof reply, MSG_DONTWAIT);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (got <= 0)
+            return explain_death(w, during, err);
+        if (got != (ssize_t)sizeof reply || reply.magic != KS_WIRE_MAGIC || reply.seq != c->seq || reply.op != c->op || reply.code >= KS_N_CODES) {
+            kill_group(w);
+            return ks_fail(err, KS_ERR_PROTOCOL, "the worker's answer to the %s is not one", during);
+        }
+        break;
+    }
+    w->last_wall_ns = ks_clock_ns() - start_ns;
+    reply.text[sizeof reply.text - 1] = 0;
+    if (reply.code != KS_OK)
+        return ks_fail(err, (enum ks_code)reply.code, "%s", reply.text);
+    *ret_reply = reply;
+    return KS_OK;
+}
+
+void ks_worker_text(struct ks_worker *w, const struct ks_wire_reply *reply, struct ks_str *out)
+{
+    size_t n = reply->value[0] >= 0 && reply->value[0] <= KS_WIRE_REPORT_BYTES ? (size_t)reply->value[0] : 0;
+    ks_str_addn(out, w->shm + KS_WIRE_HEAD_BYTES, n);
+}
+
+int64_t ks_worker_last_wall_ns(const struct ks_worker *w)
+{
+    return w->last_wall_ns;
+}

@@ -1,0 +1,287 @@
+/* The device, its errors and what the worker asks of it. */
+#include "harness/emulated_rt/rt.h"
+
+#include "base/str.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ks_emu *device;
+static const struct rt_card *card;
+static cudaError_t sticky;
+static enum ks_code sticky_code;
+static char error_text[sizeof(((struct ks_err *)0)->message)];
+static bool quiet;
+static double past_ns; /* modelled time before the last clear */
+static int launches;
+static __thread cudaError_t last_error;
+static KS_VEC(struct { char *kernel; int registers; }) registers;
+
+static const struct rt_card cards[] = {
+#define X(arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory) {arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory},
+#include "harness/emulated_rt/card.def"
+#undef X
+};
+
+void rt_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void rt_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void set_error(enum ks_code code, const char *text)
+{
+    sticky_code = code;
+    snprintf(error_text, sizeof error_text, "%s", text);
+}
+
+static enum ks_code device_make(const struct ks_emu_config *config)
+{
+    struct ks_err err;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        if (strcmp(cards[i].arch, config->arch) == 0)
+            card = &cards[i];
+    if (!card) {
+        snprintf(error_text, sizeof error_text, "emulate '%s': not a known architecture", config->arch);
+        return KS_ERR_UNSUPPORTED;
+    }
+    enum ks_code code = ks_emu_new(config, &device, &err);
+    if (code != KS_OK)
+        snprintf(error_text, sizeof error_text, "%s", err.message);
+    return code;
+}
+
+struct ks_emu *rt_emu(void)
+{
+    if (device || sticky)
+        return device;
+    const char *arch = getenv("KSCC_EMU_ARCH"), *checks = getenv("KSCC_EMU_CHECKS"), *threads = getenv("KSCC_EMU_THREADS");
+    struct ks_emu_config config = {.arch = arch && *arch ? arch : "sm_90a",
+                                   .checks = checks && strcmp(checks, "all") == 0 ? KS_EMU_CHECK_ALL : KS_EMU_CHECK_BOUNDS,
+                                   .n_threads = threads ? atoi(threads) : 0};
+    enum ks_code code = device_make(&config);
+    if (code != KS_OK) {
+        sticky = cudaErrorInitializationError;
+        sticky_code = code;
+        fprintf(stderr, "kscc emulated device: %s\n", error_text);
+    }
+    return device;
+}
+
+const struct rt_card *rt_card(void)
+{
+    return card;
+}
+
+cudaError_t rt_sticky(void)
+{
+    return sticky;
+}
+
+cudaError_t rt_return(cudaError_t e)
+{
+    if (e != cudaSuccess)
+        last_error = e;
+    return e;
+}
+
+static void print_findings(void)
+{
+    struct ks_json *list = ks_emu_findings(device);
+    for (size_t i = 0; i < ks_json_len(list); i++) {
+        const char *text = ks_json_get_str(ks_json_at(list, i), "text", NULL);
+        if (text)
+            fprintf(stderr, "kscc emulated device: %s\n", text);
+    }
+    ks_json_free(list);
+}
+
+/* Only faults that leave the device unusable are sticky; a refused launch is not. */
+cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err)
+{
+    if (code == KS_OK)
+        return cudaSuccess;
+    cudaError_t e = code == KS_ERR_RANGE      ? cudaErrorInvalidConfiguration
+                    : code == KS_ERR_TIMEOUT ? cudaErrorLaunchTimeout
+                    : code == KS_ERR_DEVICE  ? cudaErrorIllegalAddress
+                                             : cudaErrorNotSupported;
+    snprintf(error_text, sizeof error_text, "%s", err->message);
+    if (code == KS_ERR_RANGE)
+        return e;
+    sticky = e;
+    set_error(code, err->message);
+    if (!quiet) {
+        fprintf(stderr, "kscc emulated device: %s\n", err->message);
+        print_findings();
+    }
+    return e;
+}
+
+double rt_now_ns(void)
+{
+    return past_ns + (device ? ks_emu_modelled_ns(device) : 0);
+}
+
+void rt_count_launch(void)
+{
+    launches++;
+}
+
+/* With the checks on and no worker to ask, what was found is said once, when the program ends. */
+__attribute__((destructor)) static void report_at_exit(void)
+{
+    if (device && !quiet && !sticky)
+        print_findings();
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t e = last_error != cudaSuccess ? last_error : sticky;
+    last_error = cudaSuccess;
+    return e;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return last_error != cudaSuccess ? last_error : sticky;
+}
+
+/* Returns the registers that ptxas gave the kernel, 0: not known. */
+static int registers_of(const char *kernel)
+{
+    for (size_t i = 0; i < registers.n; i++)
+        if (strcmp(registers.data[i].kernel, kernel) == 0)
+            return registers.data[i].registers;
+    return 0;
+}
+
+void rt_registers_apply(struct ks_emu_module *m, const char *kernel)
+{
+    int n = registers_of(kernel);
+    if (n > 0)
+        ks_emu_set_registers(m, kernel, n);
+}
+
+int kscc_emu_configure(const struct ks_emu_config *config)
+{
+    rt_lock();
+    enum ks_code code = KS_OK;
+    if (device)
+        ks_emu_configure(device, config);
+    else
+        code = device_make(config);
+    rt_unlock();
+    return (int)code;
+}
+
+const char *kscc_emu_error(void)
+{
+    return error_text;
+}
+
+int kscc_emu_failed(void)
+{
+    return (int)sticky_code;
+}
+
+void kscc_emu_quiet(void)
+{
+    quiet = true;
+}
+
+void kscc_emu_reset_errors(void)
+{
+    sticky = cudaSuccess;
+    sticky_code = KS_OK;
+    error_text[0] = 0;
+    last_error = cudaSuccess;
+}
+
+struct ks_emu *kscc_emu_device(void)
+{
+    return device;
+}
+
+void kscc_emu_set_registers(const char *kernel, int n)
+{
+    __typeof__(*registers.data) item = {ks_xstrdup(kernel), n};
+    ks_vec_push(&registers, item);
+}
+
+static char *json_text(struct ks_json *j)
+{
+    struct ks_str text = KS_STR_INIT;
+    ks_json_print(j, &text);
+    ks_json_free(j);
+    return ks_str_detach(&text, NULL);
+}
+
+char *kscc_emu_findings(void)
+{
+    return json_text(ks_emu_findings(device));
+}
+
+char *kscc_emu_counters(void)
+{
+    return json_text(ks_emu_counters(device));
+}
+
+double kscc_emu_modelled_ns(void)
+{
+    return ks_emu_modelled_ns(device);
+}
+
+void kscc_emu_clear(void)
+{
+    past_ns += ks_emu_modelled_ns(device);
+    launches = 0;
+    ks_emu_findings_clear(device);
+    ks_emu_counters_clear(device);
+}
+
+int kscc_emu_launches(void)
+{
+    return launches;
+}
+
+void *kscc_emu_malloc(size_t size_bytes, const char *name)
+{
+    return ks_emu_malloc(device, size_bytes, name);
+}
+
+/* What the worker does to its own buffers must not mark the device as broken. */
+static int plain(enum ks_code code, const struct ks_err *err)
+{
+    if (code != KS_OK)
+        snprintf(error_text, sizeof error_text, "%s", err->message);
+    return (int)code;
+}
+
+int kscc_emu_free(void *p)
+{
+    struct ks_err err;
+    return plain(ks_emu_mfree(device, p, &err), &err);
+}
+
+int kscc_emu_write(void *dst, const void *src, size_t n)
+{
+    struct ks_err err;
+    return plain(ks_emu_write(device, dst, src, n, &err), &err);
+}
+
+int kscc_emu_read(void *dst, const void *src, size_t n)
+{
+    struct ks_err err;
+    return plain(ks_emu_read(device, dst, src, n, &err), &err);
+}
+
+void kscc_emu_poison(void *dst, size_t n, uint32_t pattern)
+{
+    ks_emu_poison(device, dst, n, pattern);
+}

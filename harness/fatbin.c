@@ -1,0 +1,84 @@
+#include "harness/fatbin.h"
+
+#include "base/limits.h"
+
+#include <string.h>
+#include <zstd.h>
+
+/* Container header and entry header as nvcc 11..13 write them; only the fields used here are named. */
+struct fat_header {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t size_bytes;
+};
+struct fat_entry {
+    uint16_t kind, unknown;
+    uint32_t header_bytes;
+    uint64_t payload_bytes;
+    uint32_t compressed_bytes, unknown2;
+    uint16_t minor, major;
+    uint32_t sm;
+    uint32_t name_off, name_bytes;
+    uint64_t flags;
+    uint64_t zero;
+    uint64_t plain_bytes;
+};
+#define FAT_MAGIC 0xba55ed50u
+#define FAT_KIND_PTX 1
+#define FAT_FLAG_LZ4 0x2000u
+#define FAT_FLAG_ZSTD 0x8000u
+
+static enum ks_code entry_text(const struct fat_entry *e, const unsigned char *payload, struct ks_str *out, struct ks_err *err)
+{
+    if (e->flags & FAT_FLAG_LZ4)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "read LZ4-compressed PTX: build with --no-compress");
+    if (!(e->flags & FAT_FLAG_ZSTD)) {
+        size_t n = e->payload_bytes;
+        while (n > 0 && payload[n - 1] == 0) /* padded with NUL bytes */
+            n--;
+        ks_str_addn(out, payload, n);
+        return KS_OK;
+    }
+    if (e->plain_bytes == 0 || e->plain_bytes > KS_MAX_PTX_BYTES)
+        return ks_fail(err, KS_ERR_LIMIT, "read PTX: module is larger than %u bytes", KS_MAX_PTX_BYTES);
+    char *plain = ks_xmalloc(e->plain_bytes);
+    size_t n = ZSTD_decompress(plain, e->plain_bytes, payload, e->compressed_bytes ? e->compressed_bytes : e->payload_bytes);
+    if (ZSTD_isError(n)) {
+        free(plain);
+        return ks_fail(err, KS_ERR_SYNTAX, "decompress PTX: %s", ZSTD_getErrorName(n));
+    }
+    while (n > 0 && plain[n - 1] == 0)
+        n--;
+    ks_str_addn(out, plain, n);
+    free(plain);
+    return KS_OK;
+}
+
+enum ks_code ks_fatbin_ptx(const void *data, size_t len, int sm, struct ks_str *out, struct ks_err *err)
+{
+    struct fat_header h;
+    if (len > 0 && len < sizeof h)
+        return ks_fail(err, KS_ERR_SYNTAX, "read fat binary: %zu bytes are too few", len);
+    memcpy(&h, data, sizeof h);
+    if (h.magic != FAT_MAGIC || h.header_bytes < sizeof h)
+        return ks_fail(err, KS_ERR_SYNTAX, "read fat binary: magic is 0x%x", (unsigned)h.magic);
+    if (len > 0 && (h.size_bytes > len || h.header_bytes > len - h.size_bytes))
+        return ks_fail(err, KS_ERR_SYNTAX, "read fat binary: truncated");
+    const unsigned char *p = (const unsigned char *)data + h.header_bytes, *end = p + h.size_bytes;
+    struct fat_entry best = {0};
+    const unsigned char *best_payload = NULL;
+    while ((size_t)(end - p) >= sizeof(struct fat_entry)) {
+        struct fat_entry e;
+        memcpy(&e, p, sizeof e);
+        if (e.header_bytes < sizeof e || e.header_bytes > (size_t)(end - p) || e.payload_bytes > (size_t)(end - p) - e.header_bytes)
+            return ks_fail(err, KS_ERR_SYNTAX, "read fat binary: entry runs past the end");
+        if (e.kind == FAT_KIND_PTX && (sm == 0 || e.sm <= (uint32_t)sm) && (!best_payload || e.sm >= best.sm)) {
+            best = e;
+            best_payload = p + e.header_bytes;
+        }
+        p += e.header_bytes + e.payload_bytes;
+    }
+    if (!best_payload)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "find PTX in the fat binary: it holds machine code only");
+    return entry_text(&best, best_payload, out, err);
+}

@@ -1,0 +1,132 @@
+#ifndef KS_HARNESS_PROTOCOL_H
+#define KS_HARNESS_PROTOCOL_H
+
+/* What parent and kscc-worker say to each other.  Commands and replies are single SOCK_SEQPACKET messages of the structs below (both
+ * sides come from one build, so layouts agree); bulk data and report texts travel through a memfd mapped in both.
+ *
+ * Nothing in a reply is evidence: the parent takes "done" from it and judges the bytes it then finds in the shared memory.  A
+ * candidate shares the worker's address space and may forge any reply; all it can gain is to be compared earlier or later. */
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "harness/inputs_core.h"
+
+#include <stdint.h>
+
+#define KS_WIRE_MAGIC 0x6b736363u
+#define KS_WIRE_HEAD_BYTES 4096u        /* struct ks_wire_head at the start of the shared memory */
+#define KS_WIRE_REPORT_BYTES (8u << 20) /* report text, after the head */
+#define KS_WIRE_DATA_OFF (KS_WIRE_HEAD_BYTES + KS_WIRE_REPORT_BYTES)
+#define KS_WIRE_TEXT_BYTES 1024
+
+enum ks_wire_op {
+    KS_OP_HELLO,     /* ks_wire_hello: set the device up; report = {"device":...,"sandbox":{...}} */
+    KS_OP_CONFIGURE, /* ks_wire_config: checks and counters of an emulated device */
+    KS_OP_LOAD,      /* ks_wire_load: seal the sandbox, load the candidate */
+    KS_OP_PREPARE,   /* ks_wire_prepare: place and fill the buffers of one call */
+    KS_OP_CALL,      /* ks_wire_call: one call of the entry, device synchronised; value[0] return code, [1] device ns, [2] host ns, [3] late ns */
+    KS_OP_FETCH,     /* ks_wire_fetch: copy buffers back into the shared memory */
+    KS_OP_REPORT,    /* ks_wire_report: findings or counters as text; value[0] length, [1] modelled ns */
+    KS_OP_QUIT
+};
+
+/* Written by the worker's SIGSYS handler, read by the parent when the worker has died. */
+struct ks_wire_head {
+    uint32_t refused_syscall; /* number + 1; 0: none */
+    char refused_name[32];
+};
+
+struct ks_wire_hello {
+    uint32_t device; /* enum ks_device_kind */
+    char arch[32];
+    char runtime_path[KS_MAX_PATH_BYTES]; /* emulated: our libcudart.so.13 */
+    uint64_t arena_bytes;                 /* cuda: device memory that holds all buffers of a call */
+    uint64_t shm_bytes;
+    uint64_t cpu_limit_s;
+    char registers[8192]; /* emulated: "kernel=count;..." from ptxas */
+};
+
+struct ks_wire_config {
+    uint32_t checks; /* KS_EMU_CHECK_* */
+    uint32_t counters;
+    uint32_t n_threads;
+    uint64_t seed;
+    int64_t sample_thread_insts;
+    int64_t max_warp_insts;
+};
+
+struct ks_wire_load {
+    char path[KS_MAX_PATH_BYTES]; /* the candidate's .so */
+    char symbol[1024];
+};
+
+enum ks_wire_source { KS_SOURCE_SHM, KS_SOURCE_POISON, KS_SOURCE_GENERATE };
+
+struct ks_wire_buffer {
+    uint64_t bytes;
+    uint64_t shm_off;   /* contents to load, and where FETCH puts them (with red zones when there are any) */
+    uint64_t arena_off; /* cuda: where in the arena the red zone before the buffer starts */
+    uint32_t red_bytes; /* red zone on either side; 0 on the emulated device, whose bounds are exact */
+    uint32_t source;    /* enum ks_wire_source */
+    uint32_t pattern;   /* poison of outputs */
+    uint32_t red_pattern;
+    struct ks_input_gen gen;
+    char name[32];
+};
+
+struct ks_wire_prepare {
+    uint32_t n;
+    uint32_t flush_l2;
+    struct ks_wire_buffer buffers[KS_MAX_PARAMS];
+};
+
+struct ks_wire_arg {
+    uint32_t kind; /* enum ks_param_kind */
+    uint32_t buffer;
+    union {
+        int64_t i;
+        double f;
+    } v;
+};
+
+struct ks_wire_call {
+    uint32_t n_args;
+    uint32_t returns_int;
+    struct ks_wire_arg args[KS_MAX_PARAMS];
+};
+
+struct ks_wire_fetch {
+    uint64_t mask; /* bit i: buffer i */
+};
+
+enum ks_wire_report_kind { KS_REPORT_FINDINGS, KS_REPORT_COUNTERS };
+struct ks_wire_report {
+    uint32_t kind;
+    uint32_t clear;
+};
+
+struct ks_wire_command {
+    uint32_t magic, op, seq, pad;
+    union {
+        struct ks_wire_hello hello;
+        struct ks_wire_config config;
+        struct ks_wire_load load;
+        struct ks_wire_prepare prepare;
+        struct ks_wire_call call;
+        struct ks_wire_fetch fetch;
+        struct ks_wire_report report;
+    } u;
+};
+
+struct ks_wire_reply {
+    uint32_t magic, op, seq;
+    uint32_t code; /* enum ks_code */
+    double value[4];
+    char text[KS_WIRE_TEXT_BYTES];
+};
+
+/* Bytes of the command `op` on the wire. */
+size_t ks_wire_command_bytes(enum ks_wire_op op);
+const char *ks_wire_op_text(enum ks_wire_op op);
+
+#endif

@@ -1,0 +1,195 @@
+/* The emulated device, reached through our libcudart.so.13: the candidate finds the same library by its name and shares the device. */
+#include "harness/worker/device.h"
+
+#include "harness/emulated_rt/kscc_emu.h"
+#include "harness/inputs.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    int (*configure)(const struct ks_emu_config *);
+    const char *(*error)(void);
+    int (*failed)(void);
+    void (*quiet)(void);
+    void (*set_registers)(const char *, int);
+    char *(*findings)(void);
+    char *(*counters)(void);
+    double (*modelled_ns)(void);
+    void (*clear)(void);
+    void *(*malloc)(size_t, const char *);
+    int (*free)(void *);
+    int (*write)(void *, const void *, size_t);
+    int (*read)(void *, const void *, size_t);
+    void (*poison)(void *, size_t, uint32_t);
+} rt;
+static char arch[32];
+static double begin_ns;
+
+static enum ks_code symbols_find(void *lib, struct ks_err *err)
+{
+    const struct {
+        const char *name;
+        void *slot;
+    } table[] = {
+        {"kscc_emu_configure", &rt.configure}, {"kscc_emu_error", &rt.error},       {"kscc_emu_failed", &rt.failed},
+        {"kscc_emu_quiet", &rt.quiet},         {"kscc_emu_set_registers", &rt.set_registers},
+        {"kscc_emu_findings", &rt.findings},   {"kscc_emu_counters", &rt.counters}, {"kscc_emu_modelled_ns", &rt.modelled_ns},
+        {"kscc_emu_clear", &rt.clear},         {"kscc_emu_malloc", &rt.malloc},     {"kscc_emu_free", &rt.free},
+        {"kscc_emu_write", &rt.write},         {"kscc_emu_read", &rt.read},         {"kscc_emu_poison", &rt.poison},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        void *p = dlsym(lib, table[i].name);
+        if (!p)
+            return ks_fail(err, KS_ERR_DEVICE, "find '%s' in the emulated device's library", table[i].name);
+        memcpy(table[i].slot, &p, sizeof p);
+    }
+    return KS_OK;
+}
+
+/* "kernel=count;kernel=count" */
+static void registers_set(char *text)
+{
+    char *save = NULL;
+    for (char *item = strtok_r(text, ";", &save); item; item = strtok_r(NULL, ";", &save)) {
+        char *eq = strrchr(item, '=');
+        if (eq) {
+            *eq = 0;
+            rt.set_registers(item, atoi(eq + 1));
+        }
+    }
+}
+
+static enum ks_code emulated_open(const struct ks_wire_hello *hello, struct ks_str *ret_json, struct ks_err *err)
+{
+    void *lib = dlopen(hello->runtime_path, RTLD_NOW | RTLD_GLOBAL);
+    if (!lib)
+        return ks_fail(err, KS_ERR_DEVICE, "load the emulated device: %s", dlerror());
+    KS_TRY(symbols_find(lib, err));
+    memcpy(arch, hello->arch, sizeof arch);
+    rt.quiet();
+    struct ks_emu_config config = {.arch = arch, .checks = KS_EMU_CHECK_BOUNDS, .n_threads = 0};
+    if (rt.configure(&config) != KS_OK)
+        return ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
+    char registers[sizeof hello->registers];
+    memcpy(registers, hello->registers, sizeof registers);
+    registers[sizeof registers - 1] = 0;
+    registers_set(registers);
+    ks_str_addf(ret_json, "{\"kind\":\"emulated\",\"arch\":\"%s\",\"modelled\":true}", arch);
+    return KS_OK;
+}
+
+static enum ks_code emulated_configure(const struct ks_wire_config *c, struct ks_err *err)
+{
+    struct ks_emu_config config = {.arch = arch,
+                                   .checks = c->checks,
+                                   .seed = c->seed,
+                                   .n_threads = (int)c->n_threads,
+                                   .counters = c->counters != 0,
+                                   .sample_thread_insts = c->sample_thread_insts,
+                                   .max_warp_insts = c->max_warp_insts};
+    if (rt.configure(&config) != KS_OK)
+        return ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
+    return KS_OK;
+}
+
+static enum ks_code emulated_place(const struct ks_wire_buffer *b, void **ret_p, struct ks_err *err)
+{
+    void *p = rt.malloc(b->bytes ? b->bytes : 1, b->name);
+    if (!p)
+        return ks_fail(err, KS_ERR_LIMIT, "place buffer '%s' of %llu bytes on the emulated device", b->name, (unsigned long long)b->bytes);
+    *ret_p = p;
+    return KS_OK;
+}
+
+static enum ks_code emulated_release(void *p, struct ks_err *err)
+{
+    if (rt.free(p) != KS_OK)
+        return ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
+    return KS_OK;
+}
+
+static enum ks_code emulated_fill(const struct ks_wire_buffer *b, void *p, const void *shm_data, struct ks_err *err)
+{
+    int rc = KS_OK;
+    switch ((enum ks_wire_source)b->source) {
+    case KS_SOURCE_SHM:
+        rc = b->bytes ? rt.write(p, shm_data, b->bytes) : KS_OK;
+        break;
+    case KS_SOURCE_POISON:
+        rt.poison(p, b->bytes, b->pattern);
+        break;
+    case KS_SOURCE_GENERATE: {
+        void *data = ks_xmalloc(b->bytes ? b->bytes : 1);
+        ks_inputs_generate(&b->gen, data);
+        rc = b->bytes ? rt.write(p, data, b->bytes) : KS_OK;
+        free(data);
+        break;
+    }
+    }
+    return rc == KS_OK ? KS_OK : ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
+}
+
+static enum ks_code emulated_flush(struct ks_err *err)
+{
+    (void)err; /* the model starts every launch with a cold cache */
+    return KS_OK;
+}
+
+static enum ks_code emulated_fetch(const struct ks_wire_buffer *b, void *p, void *shm_data, struct ks_err *err)
+{
+    if (b->bytes && rt.read(shm_data, p, b->bytes) != KS_OK)
+        return ks_fail(err, KS_ERR_DEVICE, "read buffer '%s' back: %s", b->name, rt.error());
+    return KS_OK;
+}
+
+static void *emulated_stream(void)
+{
+    return NULL;
+}
+
+static enum ks_code emulated_begin(bool on_stream, struct ks_err *err)
+{
+    (void)on_stream;
+    (void)err;
+    begin_ns = rt.modelled_ns();
+    return KS_OK;
+}
+
+static enum ks_code emulated_end(bool on_stream, double *ret_device_ns, double *ret_late_ns, struct ks_err *err)
+{
+    (void)on_stream;
+    *ret_device_ns = rt.modelled_ns() - begin_ns;
+    *ret_late_ns = 0;
+    if (rt.failed())
+        return ks_fail(err, (enum ks_code)rt.failed(), "%s", rt.error());
+    return KS_OK;
+}
+
+static enum ks_code emulated_report(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns, struct ks_err *err)
+{
+    (void)err;
+    char *text = r->kind == KS_REPORT_FINDINGS ? rt.findings() : rt.counters();
+    ks_str_add(out, text);
+    free(text);
+    *ret_modelled_ns = rt.modelled_ns();
+    if (r->clear)
+        rt.clear();
+    return KS_OK;
+}
+
+const struct ks_device_ops ks_device_emulated = {
+    .name = "emulated",
+    .open = emulated_open,
+    .configure = emulated_configure,
+    .place = emulated_place,
+    .release = emulated_release,
+    .fill = emulated_fill,
+    .flush_l2 = emulated_flush,
+    .fetch = emulated_fetch,
+    .stream = emulated_stream,
+    .call_begin = emulated_begin,
+    .call_end = emulated_end,
+    .report = emulated_report,
+};

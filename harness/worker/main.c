@@ -1,0 +1,281 @@
+/* kscc-worker: owns one device context and one candidate; does what the parent says over its socket and knows nothing more.
+ * No seeds, no expected outputs, no verdicts live here.  Ends with _exit: a candidate's exit handlers never run. */
+#include "harness/worker/device.h"
+
+#include "harness/contract.h"
+#include "harness/session.h"
+#include "harness/worker/sandbox.h"
+#include "base/process.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ffi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int socket_fd, shm_fd;
+
+struct worker {
+    const struct ks_device_ops *device;
+    bool gpu;
+    unsigned char *shm;
+    size_t shm_bytes;
+    char runtime_path[KS_MAX_PATH_BYTES];
+    void (*entry)(void);
+    struct ks_wire_prepare placed; /* the buffers of the current call */
+    void *pointers[KS_MAX_PARAMS];
+};
+
+static void report_put(struct worker *w, const struct ks_str *text, struct ks_wire_reply *reply)
+{
+    size_t n = text->len < KS_WIRE_REPORT_BYTES ? text->len : KS_WIRE_REPORT_BYTES;
+    if (n)
+        memcpy(w->shm + KS_WIRE_HEAD_BYTES, text->data, n);
+    reply->value[0] = (double)n;
+}
+
+static enum ks_code do_hello(struct worker *w, const struct ks_wire_hello *h, struct ks_wire_reply *reply, struct ks_err *err)
+{
+    w->shm_bytes = h->shm_bytes;
+    w->shm = mmap(NULL, h->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
+    if (w->shm == MAP_FAILED)
+        return ks_fail_errno(err, KS_ERR_IO, "map the shared memory of %llu bytes", (unsigned long long)h->shm_bytes);
+    ks_sandbox_limits(h->cpu_limit_s);
+    w->gpu = h->device == KS_DEVICE_CUDA;
+    w->device = w->gpu ? &ks_device_cuda : &ks_device_emulated;
+    memcpy(w->runtime_path, h->runtime_path, sizeof w->runtime_path);
+    KS_AUTO_STR struct ks_str json = KS_STR_INIT;
+    KS_TRY(w->device->open(h, &json, err));
+    report_put(w, &json, reply);
+    return KS_OK;
+}
+
+static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, struct ks_wire_reply *reply, struct ks_err *err)
+{
+    struct ks_sandbox s = {.head = (struct ks_wire_head *)w->shm, .gpu = w->gpu, .candidate = l->path, .runtime = w->runtime_path[0] ? w->runtime_path : NULL};
+    KS_AUTO_STR struct ks_str json = KS_STR_INIT;
+    KS_TRY(ks_sandbox_seal(&s, &json, err));
+    void *lib = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        return ks_fail(err, KS_ERR_BUILD, "load the object: %s", dlerror());
+    void *entry = dlsym(lib, l->symbol);
+    if (!entry)
+        return ks_fail(err, KS_ERR_BUILD, "find '%s' in the object", l->symbol);
+    memcpy(&w->entry, &entry, sizeof entry);
+    KS_TRY(ks_sandbox_seal_code(&s, err));
+    report_put(w, &json, reply);
+    return KS_OK;
+}
+
+static bool shm_range_ok(const struct worker *w, const struct ks_wire_buffer *b)
+{
+    uint64_t n = b->bytes + 2ull * b->red_bytes;
+    return b->shm_off >= KS_WIRE_DATA_OFF && b->shm_off <= w->shm_bytes && n <= w->shm_bytes - b->shm_off;
+}
+
+static enum ks_code do_prepare(struct worker *w, const struct ks_wire_prepare *p, struct ks_err *err)
+{
+    for (uint32_t i = 0; i < w->placed.n; i++)
+        if (w->pointers[i])
+            KS_TRY(w->device->release(w->pointers[i], err));
+    memset(w->pointers, 0, sizeof w->pointers);
+    w->placed.n = 0;
+    if (p->n > KS_MAX_PARAMS)
+        return ks_fail(err, KS_ERR_PROTOCOL, "prepare %u buffers", (unsigned)p->n);
+    w->placed = *p;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct ks_wire_buffer *b = &p->buffers[i];
+        if (b->source == KS_SOURCE_SHM && !shm_range_ok(w, b))
+            return ks_fail(err, KS_ERR_PROTOCOL, "prepare buffer '%s': outside the shared memory", b->name);
+        KS_TRY(w->device->place(b, &w->pointers[i], err));
+        KS_TRY(w->device->fill(b, w->pointers[i], w->shm + b->shm_off, err));
+    }
+    return p->flush_l2 ? w->device->flush_l2(err) : KS_OK;
+}
+
+/* One argument as libffi wants it: a type and a place. */
+union arg_value {
+    void *p;
+    int8_t i8;
+    uint8_t u8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+    float f32;
+    double f64;
+};
+
+static ffi_type *arg_convert(struct worker *w, const struct ks_wire_arg *a, union arg_value *v)
+{
+    switch ((enum ks_param_kind)a->kind) {
+    case KS_PARAM_POINTER:
+        v->p = a->buffer < w->placed.n ? w->pointers[a->buffer] : NULL;
+        return &ffi_type_pointer;
+    case KS_PARAM_STREAM:
+        v->p = w->device->stream();
+        return &ffi_type_pointer;
+    case KS_PARAM_I8:
+        v->i8 = (int8_t)a->v.i;
+        return &ffi_type_sint8;
+    case KS_PARAM_U8:
+        v->u8 = (uint8_t)a->v.i;
+        return &ffi_type_uint8;
+    case KS_PARAM_I16:
+        v->i16 = (int16_t)a->v.i;
+        return &ffi_type_sint16;
+    case KS_PARAM_U16:
+        v->u16 = (uint16_t)a->v.i;
+        return &ffi_type_uint16;
+    case KS_PARAM_I32:
+        v->i32 = (int32_t)a->v.i;
+        return &ffi_type_sint32;
+    case KS_PARAM_U32:
+        v->u32 = (uint32_t)a->v.i;
+        return &ffi_type_uint32;
+    case KS_PARAM_I64:
+        v->i64 = a->v.i;
+        return &ffi_type_sint64;
+    case KS_PARAM_U64:
+        v->u64 = (uint64_t)a->v.i;
+        return &ffi_type_uint64;
+    case KS_PARAM_F32:
+        v->f32 = (float)a->v.f;
+        return &ffi_type_float;
+    case KS_PARAM_F64:
+        v->f64 = a->v.f;
+        return &ffi_type_double;
+    case KS_PARAM_UNSUPPORTED:
+        break;
+    }
+    return NULL;
+}
+
+static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, struct ks_wire_reply *reply, struct ks_err *err)
+{
+    ffi_cif cif;
+    ffi_type *types[KS_MAX_PARAMS];
+    union arg_value values[KS_MAX_PARAMS];
+    void *places[KS_MAX_PARAMS];
+    bool on_stream = false;
+    if (!w->entry || c->n_args > KS_MAX_PARAMS)
+        return ks_fail(err, KS_ERR_PROTOCOL, "call before an object is loaded");
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        types[i] = arg_convert(w, &c->args[i], &values[i]);
+        if (!types[i])
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "pass argument %u: type not supported", (unsigned)i);
+        places[i] = &values[i];
+        on_stream |= c->args[i].kind == KS_PARAM_STREAM;
+    }
+    if (ffi_prep_cif(&cif, FFI_DEFAULT_ABI, c->n_args, c->returns_int ? &ffi_type_sint : &ffi_type_void, types) != FFI_OK)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "prepare the call");
+    ffi_arg result = 0;
+    double device_ns = 0, late_ns = 0;
+    KS_TRY(w->device->call_begin(on_stream, err));
+    int64_t start_ns = ks_clock_ns();
+    ffi_call(&cif, w->entry, c->returns_int ? &result : NULL, places);
+    KS_TRY(w->device->call_end(on_stream, &device_ns, &late_ns, err));
+    reply->value[0] = (int)result;
+    reply->value[1] = device_ns;
+    reply->value[2] = (double)(ks_clock_ns() - start_ns);
+    reply->value[3] = late_ns;
+    return KS_OK;
+}
+
+static enum ks_code do_fetch(struct worker *w, const struct ks_wire_fetch *f, struct ks_err *err)
+{
+    for (uint32_t i = 0; i < w->placed.n; i++) {
+        const struct ks_wire_buffer *b = &w->placed.buffers[i];
+        if (!(f->mask >> i & 1))
+            continue;
+        if (!shm_range_ok(w, b))
+            return ks_fail(err, KS_ERR_PROTOCOL, "read buffer '%s' back: outside the shared memory", b->name);
+        KS_TRY(w->device->fetch(b, w->pointers[i], w->shm + b->shm_off, err));
+    }
+    return KS_OK;
+}
+
+static enum ks_code do_report(struct worker *w, const struct ks_wire_report *r, struct ks_wire_reply *reply, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_TRY(w->device->report(r, &text, &reply->value[1], err));
+    report_put(w, &text, reply);
+    return KS_OK;
+}
+
+static enum ks_code obey(struct worker *w, const struct ks_wire_command *c, struct ks_wire_reply *reply, struct ks_err *err)
+{
+    if (c->op != KS_OP_HELLO && !w->device)
+        return ks_fail(err, KS_ERR_PROTOCOL, "obey before the start");
+    switch ((enum ks_wire_op)c->op) {
+    case KS_OP_HELLO:
+        return do_hello(w, &c->u.hello, reply, err);
+    case KS_OP_CONFIGURE:
+        return w->device->configure(&c->u.config, err);
+    case KS_OP_LOAD:
+        return do_load(w, &c->u.load, reply, err);
+    case KS_OP_PREPARE:
+        return do_prepare(w, &c->u.prepare, err);
+    case KS_OP_CALL:
+        return do_call(w, &c->u.call, reply, err);
+    case KS_OP_FETCH:
+        return do_fetch(w, &c->u.fetch, err);
+    case KS_OP_REPORT:
+        return do_report(w, &c->u.report, reply, err);
+    case KS_OP_QUIT:
+        _exit(0);
+    }
+    return ks_fail(err, KS_ERR_PROTOCOL, "obey unknown command %u", (unsigned)c->op);
+}
+
+/* Everything inherited but the three standard descriptors and the two of the parent is closed. */
+static bool descriptors_take(int argc, char **argv)
+{
+    if (argc != 3)
+        return false;
+    socket_fd = atoi(argv[1]);
+    shm_fd = atoi(argv[2]);
+    if (socket_fd < 3 || shm_fd < 3 || socket_fd == shm_fd)
+        return false;
+    unsigned lo = (unsigned)(socket_fd < shm_fd ? socket_fd : shm_fd), hi = (unsigned)(socket_fd < shm_fd ? shm_fd : socket_fd);
+    if (lo > 3)
+        close_range(3, lo - 1, 0);
+    if (hi > lo + 1)
+        close_range(lo + 1, hi - 1, 0);
+    close_range(hi + 1, ~0u, 0);
+    fcntl(socket_fd, F_SETFD, FD_CLOEXEC);
+    fcntl(shm_fd, F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static struct worker w;
+    static struct ks_wire_command c;
+    if (!descriptors_take(argc, argv) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+        fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);
+        return 2;
+    }
+    for (;;) {
+        ssize_t n = recv(socket_fd, &c, sizeof c, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < (ssize_t)offsetof(struct ks_wire_command, u) || c.magic != KS_WIRE_MAGIC || (size_t)n != ks_wire_command_bytes(c.op))
+            _exit(n == 0 ? 0 : 3);
+        struct ks_wire_reply reply = {.magic = KS_WIRE_MAGIC, .op = c.op, .seq = c.seq};
+        struct ks_err err = {0};
+        reply.code = obey(&w, &c, &reply, &err);
+        if (reply.code != KS_OK)
+            snprintf(reply.text, sizeof reply.text, "%s", err.message);
+        if (send(socket_fd, &reply, sizeof reply, MSG_NOSIGNAL) != (ssize_t)sizeof reply)
+            _exit(4);
+    }
+}

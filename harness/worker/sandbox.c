@@ -1,0 +1,183 @@
+#include "harness/worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Calls that no candidate has business with.  Numbers are resolved at start; a name the libseccomp at hand does not know is skipped. */
+static const char *const refused[] = {
+    "fork",           "vfork",         "execve",          "execveat",         "ptrace",          "process_vm_readv", "process_vm_writev",
+    "socket",         "socketpair",    "connect",         "bind",             "listen",          "accept",           "accept4",
+    "kill",           "tkill",         "pidfd_open",      "pidfd_getfd",      "pidfd_send_signal", "mount",          "umount2",
+    "unshare",        "setns",         "pivot_root",      "chroot",           "reboot",          "swapon",           "init_module",
+    "finit_module",   "delete_module", "kexec_load",      "bpf",              "perf_event_open", "userfaultfd",      "io_uring_setup",
+    "io_uring_enter", "keyctl",        "add_key",         "request_key",      "name_to_handle_at", "open_by_handle_at", "setuid",
+    "setgid",         "setsid",        "setpgid",         "shmget",           "shmat",           "msgget",           "semget",
+    "mq_open",        "inotify_init1", "fanotify_init",   "acct",             "settimeofday",    "clock_settime",    "adjtimex",
+    "sethostname",    "syslog",        "quotactl",        "unlink",           "unlinkat",        "rename",           "renameat",
+    "renameat2",      "mkdir",         "mkdirat",         "symlink",          "symlinkat",       "link",             "linkat",
+    "truncate",       "creat",         "mknod",           "mknodat",          "chmod",           "fchmod",           "fchmodat",
+    "chown",          "fchown",        "lchown",          "fchownat",         "sched_setscheduler",
+};
+static struct {
+    int number;
+    char name[32];
+} known[sizeof refused / sizeof *refused + 8];
+static int n_known;
+static struct ks_wire_head *head;
+
+void ks_sandbox_limits(uint64_t cpu_limit_s)
+{
+    struct rlimit none = {0, 0}, files = {256, 256}, cpu = {cpu_limit_s, cpu_limit_s + 2};
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)setrlimit(RLIMIT_FSIZE, &none);
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    if (cpu_limit_s)
+        (void)setrlimit(RLIMIT_CPU, &cpu);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* Async-signal context: note what was refused, then die by the same signal. */
+static void on_refused(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    int number = info->si_syscall;
+    const char *name = "";
+    for (int i = 0; i < n_known; i++)
+        if (known[i].number == number)
+            name = known[i].name;
+    size_t n = strlen(name);
+    memcpy(head->refused_name, name, n < sizeof head->refused_name ? n : sizeof head->refused_name - 1);
+    head->refused_syscall = (uint32_t)number + 1;
+    signal(sig, SIG_DFL);
+    raise(sig);
+    _exit(159);
+}
+
+/* Read below the system's folders and the two named files, device nodes on a GPU; nothing else.  Returns the ABI, 0: not offered. */
+static int landlock(const struct ks_sandbox *s)
+{
+    int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (abi < 1)
+        return 0;
+    uint64_t read = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+    uint64_t write = LANDLOCK_ACCESS_FS_WRITE_FILE;
+    struct landlock_ruleset_attr attr = {.handled_access_fs = read | write | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                                              LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                                              LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                                                              LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                                                              LANDLOCK_ACCESS_FS_MAKE_SYM};
+    int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    if (ruleset < 0)
+        return 0;
+    const struct {
+        const char *path;
+        uint64_t access;
+        bool gpu_only;
+    } rules[] = {
+        {"/usr", read, false},       {"/lib", read, false},    {"/lib64", read, false},       {"/opt", read, false},
+        {"/etc/ld.so.cache", LANDLOCK_ACCESS_FS_READ_FILE, false}, {"/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | write, false},
+        {"/etc", read, true},        {"/dev", read | write, true}, {"/proc", read | write, true}, {"/sys", read, true},
+        {"/var", read, true},        {"/run", read, true},
+        {s->candidate, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE, false},
+        {s->runtime, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE, false},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].path || (rules[i].gpu_only && !s->gpu))
+            continue;
+        int fd = open(rules[i].path, O_PATH | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        struct landlock_path_beneath_attr path = {.allowed_access = rules[i].access, .parent_fd = fd};
+        (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &path, 0);
+        close(fd);
+    }
+    int rc = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+    close(ruleset);
+    return rc == 0 ? abi : 0;
+}
+
+static int refuse(scmp_filter_ctx filter, const char *name)
+{
+    int number = seccomp_syscall_resolve_name(name);
+    if (number < 0) /* unknown here */
+        return 0;
+    if (n_known < (int)(sizeof known / sizeof *known)) {
+        known[n_known].number = number;
+        snprintf(known[n_known].name, sizeof known[n_known].name, "%s", name);
+        n_known++;
+    }
+    return seccomp_rule_add(filter, SCMP_ACT_TRAP, number, 0);
+}
+
+static int filter_load(const struct ks_sandbox *s)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (!filter)
+        return -ENOMEM;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof refused / sizeof *refused; i++)
+        rc = refuse(filter, refused[i]);
+    /* Threads may be made (the emulated device's own, the driver's), processes not.  glibc falls back from clone3 to clone. */
+    known[n_known].number = SCMP_SYS(clone);
+    snprintf(known[n_known].name, sizeof known[n_known].name, "fork (clone)");
+    n_known++;
+    if (rc == 0)
+        rc = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    if (rc == 0)
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    if (rc == 0) /* signals to itself only: abort() works */
+        rc = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid()));
+    if (rc == 0 && !s->gpu) /* nothing is opened for writing; Landlock says the same where it exists */
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT));
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    seccomp_release(filter);
+    return rc;
+}
+
+enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json, struct ks_err *err)
+{
+    head = s->head;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return ks_fail_errno(err, KS_ERR_SANDBOX, "set no_new_privs");
+    int abi = landlock(s);
+    struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigaction(SIGSYS, &action, NULL);
+    int rc = filter_load(s);
+    ks_str_addf(ret_json, "{\"no_new_privs\":true,\"landlock_abi\":%d,\"seccomp\":%s,\"rlimits\":true}", abi, rc == 0 ? "true" : "false");
+    return KS_OK;
+}
+
+enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err)
+{
+    if (s->gpu) /* the driver maps code as it goes */
+        return KS_OK;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (!filter)
+        return ks_fail(err, KS_ERR_SANDBOX, "make the second system call filter");
+    const char *names[] = {"mprotect", "mmap", "pkey_mprotect"};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < 3; i++) {
+        int number = seccomp_syscall_resolve_name(names[i]);
+        known[n_known].number = number;
+        snprintf(known[n_known].name, sizeof known[n_known].name, "%s of executable memory", names[i]);
+        n_known++;
+        rc = seccomp_rule_add(filter, SCMP_ACT_TRAP, number, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));
+    }
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    seccomp_release(filter);
+    (void)rc; /* without seccomp the first seal has said so */
+    return KS_OK;
+}
