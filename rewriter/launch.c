@@ -84,6 +84,10 @@ void ks_launch_set_geometry(const struct ks_rewrite_view *v, const struct ks_lau
 {
     const struct ks_node *grid_arg = l->node->children[0], *block_arg = l->node->children[1];
     const struct ks_symbol *grid_local = grid ? local_of(grid_arg) : NULL, *block_local = block ? local_of(block_arg) : NULL;
+    if (grid_local && (ks_text_has_word(grid, grid_local->name) || ks_text_has_word(block, grid_local->name)))
+        grid_local = NULL;
+    if (block_local && (ks_text_has_word(grid, block_local->name) || ks_text_has_word(block, block_local->name)))
+        block_local = NULL;
     if (grid)
         ks_edits_replace(edits, grid_arg->span, grid);
     if (block)

@@ -86,7 +86,9 @@ const char *ks_text_layout(const struct ks_facts *f, const char *text, const cha
         size_t blanks = 0;
         while (blanks < len && text[blanks] == ' ')
             blanks++;
-        if (len > 0) {
+        if (text[0] == '#') {
+            ks_str_addn(&out, text, len);
+        } else if (len > 0) {
             ks_str_add(&out, indent);
             for (size_t i = 0; i < blanks / 4; i++)
                 ks_str_add(&out, unit);
@@ -239,6 +241,15 @@ struct ks_span ks_text_name_span(const struct ks_facts *f, const struct ks_node 
         return none;
     uint32_t begin = (uint32_t)(p - f->source);
     return (struct ks_span){begin, begin + (uint32_t)strlen(function->name)};
+}
+
+bool ks_text_has_word(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *p = text; p && (p = strstr(p, word)); p++)
+        if ((p == text || (!isalnum((unsigned char)p[-1]) && p[-1] != '_')) && !isalnum((unsigned char)p[len]) && p[len] != '_')
+            return true;
+    return false;
 }
 
 /* ---- launches -------------------------------------------------------------------------------------------------------- */

@@ -35,6 +35,8 @@ struct ks_span ks_text_stmt_span(const struct ks_facts *f, const struct ks_node 
 
 /* ---- names and places ------------------------------------------------------------------------------------------------ */
 
+/* `word` occurs in the text as a whole word. */
+bool ks_text_has_word(const char *text, const char *word);
 bool ks_text_has_identifier(const struct ks_facts *f, const char *name);
 /* `base` when no identifier of the file is called so, else base_2, base_3...  The file's own text alone is looked at, so pick
  * words that no CUDA header uses. */

@@ -55,7 +55,7 @@ static bool accesses_known(const struct ks_kernel *k)
 {
     for (size_t i = 0; i < k->n_accesses; i++) {
         const struct ks_access *a = &k->accesses[i];
-        if (a->space == KS_SPACE_GLOBAL && (!a->buffer || a->is_atomic))
+        if (a->space == KS_SPACE_GLOBAL && !a->buffer)
             return false;
     }
     return true;

@@ -173,6 +173,15 @@ void ks_vector_print_addresses(const struct ks_vector *vec, size_t n, struct ks_
     }
 }
 
+/* The statements or declarations need the index itself, not only the packs. */
+static bool needs_index(const struct ks_vector *vec, const char *decls)
+{
+    size_t packed = 0;
+    for (size_t i = 0; i < vec->n_buffers; i++)
+        packed += count_uses(vec->stmts, vec->n_stmts, vec->buffers[i].pointer);
+    return count_uses(vec->stmts, vec->n_stmts, vec->index) > packed || ks_text_has_word(decls, vec->index->name);
+}
+
 struct lane_walk {
     const struct ks_vector *vec;
     const char *lane;
@@ -209,7 +218,9 @@ enum ks_code ks_vector_print_block(const struct ks_vector *vec, const struct ks_
     }
     const char *type = vec->index->type ? vec->index->type->spelling : "int";
     ks_str_addf(out, "#pragma unroll\n%sfor (int %s = 0; %s < %d; %s++) {\n", indent, lane, lane, vec->lanes, lane);
-    ks_str_addf(out, "%s    %s %s = %s + %s;\n%s", indent, type, vec->index->name, first, lane, decls);
+    if (needs_index(vec, decls))
+        ks_str_addf(out, "%s    %s %s = %s + %s;\n", indent, type, vec->index->name, first, lane);
+    ks_str_add(out, decls);
     const char *pad = ks_arena_printf(v->arena, "%s    ", indent);
     for (size_t i = 0; i < vec->n_stmts; i++) {
         KS_AUTO_EDITS struct ks_edits edits;
