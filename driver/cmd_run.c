@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The emulated runtime reads its card from here. */
-#define ARCH_VARIABLE "KSCC_EMULATED_ARCH"
+#define ARCH_VARIABLE "KSCC_EMU_ARCH"
 
 static int usage(void)
 {
@@ -36,7 +36,11 @@ int ks_cmd_run(char *const *argv)
     if (s.device.choice == KS_CHOOSE_EMULATED || s.device.choice == KS_CHOOSE_AUTO) {
         KS_AUTO_STR struct ks_str path = KS_STR_INIT;
         const char *old = getenv("LD_LIBRARY_PATH");
-        ks_paths_bin(&path);
+        ks_paths_emulated(&path);
+        if (path.len == 0) {
+            ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13");
+            return 1;
+        }
         if (old && *old)
             ks_str_addf(&path, ":%s", old);
         setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/process.h"
+#include "driver/diff.h"
 #include "driver/say.h"
 #include "driver/stop.h"
 

@@ -117,7 +117,7 @@ enum ks_code ks_trace_close(struct ks_trace *t, char ret_hex[65], struct ks_err 
 
 /* ---- what may differ between equal runs ------------------------------------------------------------------------------ */
 
-static const char *const wall_names[] = {"wall_ns", "build_ns", "object_hash", "object_sha256", "wall_ms", "build_ms", "cpu_ns"};
+static const char *const wall_names[] = {"wall", "wall_ns", "build_ns", "object_hash", "object_sha256", "wall_ms", "build_ms", "cpu_ns"};
 
 static bool is_wall_name(const char *name)
 {
