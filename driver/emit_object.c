@@ -55,17 +55,22 @@ bool ks_symbol_is_global_definition(char type)
     return type != 'U' && type != 'w' && type != 'v' && (isupper((unsigned char)type) || type == 'u' || type == 'n');
 }
 
+/* Variables that nvcc puts into every object, function-local ones (_ZZ, with their guards _ZGVZ) and the iostream initialiser. */
+static bool is_harmless_variable(const char *name)
+{
+    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_", "_ZZ", "_ZGVZ", "_ZStL8__ioinit", "DW.ref.", "."};
+    if (ks_str_starts(name, "_ZL")) /* static at file scope: length, then the name */
+        name += 3 + strspn(name + 3, "0123456789");
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (ks_str_starts(name, prefixes[i]))
+            return true;
+    return false;
+}
+
 const char *ks_symtab_mutable_state(const struct ks_symtab *t)
 {
-    /* what nvcc puts into every object, variables of functions (_ZZ, with their guards _ZGVZ), the iostream initialiser */
-    static const char *const harmless[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_", "_ZZ", "_ZGVZ", "_ZStL8__ioinit", "DW.ref.", "."};
-    for (size_t i = 0; i < t->n; i++) {
-        char type = t->data[i].type;
-        bool ok = strchr("bBdDC", type) == NULL;
-        for (size_t k = 0; !ok && k < sizeof(harmless) / sizeof(harmless[0]); k++)
-            ok = ks_str_starts(t->data[i].name, harmless[k]);
-        if (!ok)
+    for (size_t i = 0; i < t->n; i++)
+        if (strchr("bBdDC", t->data[i].type) && !is_harmless_variable(t->data[i].name))
             return t->data[i].name;
-    }
     return NULL;
 }

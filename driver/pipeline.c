@@ -121,6 +121,10 @@ static bool open_store(struct pipeline *p)
     KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
     ks_path_dir(&beside, p->unit.path);
     ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
+    if (ks_streq(ks_str_cstr(&beside), ".")) {
+        ks_str_clear(&dir);
+        ks_str_add(&dir, ".kscc");
+    }
     if (p->unit.settings->dir) {
         ks_str_clear(&dir);
         ks_str_add(&dir, p->unit.settings->dir);

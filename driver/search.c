@@ -12,6 +12,7 @@
 #define DEFAULT_TRIALS    24
 #define MAX_IDLE_ROUNDS   6 /* rounds in a row without a trial: the agent has nothing left */
 #define MAX_CONFIRMATIONS 3
+#define MAX_HYPOTHESES_SHOWN 3
 
 /* One judged candidate with its text. */
 struct tried {
@@ -50,6 +51,16 @@ static double best_speedup(const struct ks_search_state *st)
 
 /* ---- what is known about the current text --------------------------------------------------------------------------- */
 
+static void say_hypotheses(const struct ks_hypotheses *h, const struct ks_facts *facts)
+{
+    struct ks_diags d;
+    ks_diags_init(&d);
+    ks_hypotheses_to_diags(h, facts, &d);
+    for (size_t i = 0; i < d.n && i < MAX_HYPOTHESES_SHOWN; i++)
+        ks_say_progress_diag(&d.data[i], facts->source, facts->source_len);
+    ks_diags_release(&d);
+}
+
 static void derive(struct ks_search *s, const struct ks_facts *facts, const struct ks_json *counters)
 {
     struct ks_search_state *st = s->state;
@@ -62,6 +73,7 @@ static void derive(struct ks_search *s, const struct ks_facts *facts, const stru
     ks_hypotheses_derive(facts, infos, n_infos, counters, &st->arena, &h);
     ks_json_free(st->hypotheses);
     st->hypotheses = ks_hypotheses_to_json(&h, facts);
+    say_hypotheses(&h, facts);
     st->facts = facts;
     st->counters = counters;
 }
