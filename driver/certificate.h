@@ -1,8 +1,9 @@
 #ifndef KS_DRIVER_CERTIFICATE_H
 #define KS_DRIVER_CERTIFICATE_H
 
-/* What the store says about one key, and the names it says it under.  A certificate states what was proved: which text, by which gates, over
- * which domain, on which device, with which speed-up.  It holds no clock times and no host names: the same proof gives the same bytes. */
+/* What the store says about one key, and the names it says it under.  A certificate states what was proved: which text, by which
+ * gates, over which domain, on which device, with which speed-up.  It holds no clock times and no host names: the same proof
+ * gives the same bytes. */
 
 #include "driver/search.h"
 #include "driver/store.h"
@@ -11,15 +12,15 @@
 #define KS_GATE_VERSION 1
 
 #define KS_CERTIFICATE_FILE "certificate.json"
-#define KS_APPROVAL_FILE "approved.json"
-#define KS_OUTCOME_FILE "outcome.json" /* a search that ended without a candidate */
-#define KS_ORIGINAL_FILE "original.cu"
-#define KS_CANDIDATE_FILE "candidate.cu"
-#define KS_DIFF_FILE "candidate.diff"
-#define KS_TRACE_FILE "trace.jsonl"
-#define KS_JOURNAL_FILE "journal.jsonl"
-#define KS_WALL_FILE "wall.jsonl"
-#define KS_REPORT_FILE "report.txt"
+#define KS_APPROVAL_FILE    "approved.json"
+#define KS_OUTCOME_FILE     "outcome.json" /* a search that ended without a candidate */
+#define KS_ORIGINAL_FILE    "original.cu"
+#define KS_CANDIDATE_FILE   "candidate.cu"
+#define KS_DIFF_FILE        "candidate.diff"
+#define KS_TRACE_FILE       "trace.jsonl"
+#define KS_JOURNAL_FILE     "journal.jsonl"
+#define KS_WALL_FILE        "wall.jsonl"
+#define KS_REPORT_FILE      "report.txt"
 
 /* One search and what it found, for the store. */
 struct ks_finding {

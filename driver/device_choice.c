@@ -13,7 +13,8 @@ enum ks_code ks_device_choose(const struct ks_unit *u, struct ks_device_chosen *
     if (choice != KS_CHOOSE_EMULATED && ks_device_count_cuda(name, sizeof(name), arch, sizeof(arch)) > 0)
         d.kind = KS_DEVICE_CUDA;
     else if (choice == KS_CHOOSE_CUDA)
-        return ks_fail(err, KS_ERR_DEVICE, "cannot use a GPU: none is present or libcuda.so.1 is missing (--kscc-device=emulated runs without one)");
+        return ks_fail(err, KS_ERR_DEVICE,
+                       "cannot use a GPU: none is present or libcuda.so.1 is missing (--kscc-device=emulated runs without one)");
     if (d.kind == KS_DEVICE_EMULATED) {
         ks_unit_arch(u, arch, sizeof(arch));
         if (u->settings->device.arch[0])

@@ -46,7 +46,8 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
                            e->entries[i].signature->symbol);
     const char *state = ks_symtab_mutable_state(&e->baseline);
     if (state)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "unit '%s' has a variable at file scope ('%s'), which two versions cannot share", e->u->path, state);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "unit '%s' has a variable at file scope ('%s'), which two versions cannot share",
+                       e->u->path, state);
     return KS_OK;
 }
 
@@ -130,8 +131,22 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, &text, err));
     KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
-    /* position independent code serves every way of linking; -fwrapv: lengths are wrapped, then refused by their floating-point size */
-    char *const argv[] = {(char *)host_compiler(e->u), "-x", "c", "-std=gnu11", "-O2", "-fPIC", "-fwrapv", "-fno-math-errno", "-w", "-c", c, "-o", o, NULL};
+    /* position independent code serves every way of linking; -fwrapv: lengths are wrapped, then refused by their floating-point
+     * size */
+    char *const argv[] = {(char *)host_compiler(e->u),
+                          "-x",
+                          "c",
+                          "-std=gnu11",
+                          "-O2",
+                          "-fPIC",
+                          "-fwrapv",
+                          "-fno-math-errno",
+                          "-w",
+                          "-c",
+                          c,
+                          "-o",
+                          o,
+                          NULL};
     KS_TRY(ks_tool_run(argv, NULL, err));
     ks_args_add(&e->parts, o);
     return KS_OK;
@@ -151,7 +166,8 @@ static enum ks_code combine(struct emitter *e, const char *combined, struct ks_e
     return ks_tool_run(argv.v, NULL, err);
 }
 
-/* Makes local what the baseline does not export.  Weak definitions stay: a linkonce group needs its global name, which carries our prefix. */
+/* Makes local what the baseline does not export.  Weak definitions stay: a linkonce group needs its global name, which carries
+ * our prefix. */
 static enum ks_code make_local(struct emitter *e, const char *combined, const char *final, struct ks_err *err)
 {
     struct ks_symtab t;
@@ -164,7 +180,7 @@ static enum ks_code make_local(struct emitter *e, const char *combined, const ch
     ks_symtab_release(&t);
     KS_TRY(ks_file_write_atomic(list_path, ks_str_cstr(&list), list.len, 0600, err));
     ks_str_addf(&option, "--localize-symbols=%s", list_path);
-    char *const argv[] = {"objcopy", option.data, (char *)combined, (char *)final, NULL};
+    char *const argv[] = {"objcopy", option.data, (char *)combined, (char *) final, NULL};
     return ks_tool_run(argv, NULL, err);
 }
 
@@ -183,11 +199,13 @@ static enum ks_code check_exports(struct emitter *e, const char *final, struct k
     enum ks_code code = KS_OK;
     KS_TRY(ks_symtab_read(final, &t, err));
     for (size_t i = 0; i < t.n && code == KS_OK; i++)
-        if (ks_symbol_is_global_definition(t.data[i].type) && !has_symbol(&e->baseline, t.data[i].name) && !is_ours(e, t.data[i].name))
+        if (ks_symbol_is_global_definition(t.data[i].type) && !has_symbol(&e->baseline, t.data[i].name) &&
+            !is_ours(e, t.data[i].name))
             code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would export '%s', the baseline does not", t.data[i].name);
     for (size_t i = 0; i < e->baseline.n && code == KS_OK; i++)
         if (ks_symbol_is_global_definition(e->baseline.data[i].type) && !has_symbol(&t, e->baseline.data[i].name))
-            code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would not export '%s', the baseline does", e->baseline.data[i].name);
+            code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would not export '%s', the baseline does",
+                           e->baseline.data[i].name);
     ks_symtab_release(&t);
     return code;
 }

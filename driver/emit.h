@@ -1,17 +1,18 @@
 #ifndef KS_DRIVER_EMIT_H
 #define KS_DRIVER_EMIT_H
 
-/* Guarded emission: replaces a baseline object by one that holds the original, the verified candidates and, under the entry's own name, a
- * dispatcher that calls the candidate inside the proved domain and the original everywhere else.
+/* Guarded emission: replaces a baseline object by one that holds the original, the verified candidates and, under the entry's own
+ * name, a dispatcher that calls the candidate inside the proved domain and the original everywhere else.
  *
  *   original.o    the baseline, entry renamed to __kscc_original_<entry>
  *   candidate.o   the verified text compiled with the user's flags, all its symbols renamed
  *   dispatch.o    int entry(...) { return inside(...) ? candidate(...) : original(...); }
  *
- * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are compared
- * with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
+ * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
+ * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
  *
- * Not done: relocatable device code, link-time optimisation, units with variables at file scope (the two halves would have one each). */
+ * Not done: relocatable device code, link-time optimisation, units with variables at file scope (the two halves would have one
+ * each). */
 
 #include "driver/unit.h"
 #include "harness/contract.h"
@@ -39,7 +40,7 @@ struct ks_symtab {
     struct {
         char *name;
         char type; /* as nm prints: T U b ... */
-    } *data;
+    } * data;
     size_t n, cap;
 };
 KS_NODISCARD enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks_err *err);

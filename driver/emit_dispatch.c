@@ -93,8 +93,8 @@ static bool divisor_is_positive(const struct gen *g, const char *p)
     return false;
 }
 
-/* A contract expression as C: dims become i_<dim> or f_<dim>, functions ki_<name> or kf_<name>, integers 3LL or 3.0, so that "/" means
- * what the contract means.  '%' has no C operator for doubles. */
+/* A contract expression as C: dims become i_<dim> or f_<dim>, functions ki_<name> or kf_<name>, integers 3LL or 3.0, so that "/"
+ * means what the contract means.  '%' has no C operator for doubles. */
 static enum ks_code add_expr(const struct gen *g, const char *text, bool integer, struct ks_err *err)
 {
     for (const char *p = text; *p;) {
@@ -113,7 +113,8 @@ static enum ks_code add_expr(const struct gen *g, const char *text, bool integer
         } else if ((*p == '/' || *p == '%') && integer && !divisor_is_positive(g, p + 1)) {
             return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check '%s' when the entry is called: the divisor may be zero", text);
         } else if (*p == '%' && !integer) {
-            return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check '%s' when the entry is called: '%%' on a floating-point value", text);
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check '%s' when the entry is called: '%%' on a floating-point value",
+                           text);
         } else {
             ks_str_addc(g->out, *p++);
         }
@@ -158,14 +159,15 @@ static enum ks_code add_dim(const struct gen *g, const struct ks_json *d, struct
         if (choices)
             add_choices(g, name, choices);
         else
-            ks_str_addf(g->out, "    if (i_%s < %lldLL || i_%s > %lldLL || i_%s %% %lldLL != 0)\n        return 0;\n", name, (long long)lo, name,
-                        (long long)hi, name, (long long)multiple);
+            ks_str_addf(g->out, "    if (i_%s < %lldLL || i_%s > %lldLL || i_%s %% %lldLL != 0)\n        return 0;\n", name,
+                        (long long)lo, name, (long long)hi, name, (long long)multiple);
     } else if (!choices && lo == hi) {
         ks_str_addf(g->out, "    const int64_t i_%s = %lldLL;\n", name, (long long)lo);
     } else if (choices && ks_json_len(choices) == 1) {
         ks_str_addf(g->out, "    const int64_t i_%s = %lldLL;\n", name, (long long)ks_json_num(ks_json_at(choices, 0), 0));
     } else {
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check dim '%s' when the entry is called: no integer parameter holds it", name);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check dim '%s' when the entry is called: no integer parameter holds it",
+                       name);
     }
     ks_str_addf(g->out, "    const double f_%s = (double)i_%s;\n    (void)f_%s;\n", name, name, name);
     return KS_OK;
@@ -183,7 +185,9 @@ static enum ks_code add_arg(const struct gen *g, const struct ks_json *a, struct
     if (integer)
         ks_str_addf(g->out, ";\n    if ((int64_t)%s != v_%s)\n        return 0;\n", name, name);
     else /* callers compute the same value in other ways: equal to within a few ulp of a float */
-        ks_str_addf(g->out, ";\n    if (!(__builtin_fabs((double)%s - v_%s) <= 1e-6 * __builtin_fabs(v_%s)))\n        return 0;\n", name, name, name);
+        ks_str_addf(g->out,
+                    ";\n    if (!(__builtin_fabs((double)%s - v_%s) <= 1e-6 * __builtin_fabs(v_%s)))\n        return 0;\n", name,
+                    name, name);
     return KS_OK;
 }
 
@@ -207,8 +211,8 @@ static enum ks_code add_buffer(const struct gen *g, const struct ks_json *b, str
     ks_str_addf(g->out,
                 ";\n    if (!(n_%s >= 0.0 && n_%s <= %llu.0) || %s == 0 || (uintptr_t)%s %% %lldu != 0)\n        return 0;\n"
                 "    const uintptr_t b_%s = (uintptr_t)%s, e_%s = b_%s + (uintptr_t)n_%s;\n    (void)e_%s;\n",
-                name, name, (unsigned long long)KS_MAX_BUFFER_BYTES, name, name, (long long)ks_json_get_i64(b, "align", 256), name, name, name,
-                name, name, name);
+                name, name, (unsigned long long)KS_MAX_BUFFER_BYTES, name, name, (long long)ks_json_get_i64(b, "align", 256),
+                name, name, name, name, name, name);
     return KS_OK;
 }
 
@@ -234,7 +238,8 @@ static void add_params(const struct gen *g, bool names)
     for (size_t i = 0; i < g->sig->n_params; i++) {
         const struct ks_param *p = &g->sig->params[i];
         const char *type = c_type(p);
-        ks_str_addf(g->out, "%s%s%s%s", i ? ", " : "", type, names && type[strlen(type) - 1] != '*' ? " " : "", names ? p->name : "");
+        ks_str_addf(g->out, "%s%s%s%s", i ? ", " : "", type, names && type[strlen(type) - 1] != '*' ? " " : "",
+                    names ? p->name : "");
     }
     if (g->sig->n_params == 0)
         ks_str_add(g->out, "void");
@@ -277,15 +282,16 @@ static enum ks_code check_signature(const struct ks_signature *sig, struct ks_er
     return KS_OK;
 }
 
-enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original, const char *candidate,
-                                struct ks_str *out, struct ks_err *err)
+enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
+                                const char *candidate, struct ks_str *out, struct ks_err *err)
 {
     const struct gen g = {sig, contract, out};
     const struct ks_json *dims = ks_json_get(contract, "dims"), *args = ks_json_get(contract, "args"),
                          *buffers = ks_json_get(contract, "buffers");
     KS_TRY(check_signature(sig, err));
-    ks_str_addf(out, "/* Calls the verified candidate of %s inside its proved domain, the original outside. */\n#include <stdint.h>\n%s",
-                sig->entry, prelude);
+    ks_str_addf(
+        out, "/* Calls the verified candidate of %s inside its proved domain, the original outside. */\n#include <stdint.h>\n%s",
+        sig->entry, prelude);
     ks_str_add(out, "static int inside(");
     add_params(&g, true);
     ks_str_add(out, ")\n{\n");

@@ -58,7 +58,8 @@ bool ks_symbol_is_global_definition(char type)
 /* Variables that nvcc puts into every object, function-local ones (_ZZ, with their guards _ZGVZ) and the iostream initialiser. */
 static bool is_harmless_variable(const char *name)
 {
-    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_", "_ZZ", "_ZGVZ", "_ZStL8__ioinit", "DW.ref.", "."};
+    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_",   "_ZZ",
+                                           "_ZGVZ",           "_ZStL8__ioinit",       "DW.ref.", "."};
     if (ks_str_starts(name, "_ZL")) /* static at file scope: length, then the name */
         name += 3 + strspn(name + 3, "0123456789");
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)

@@ -32,7 +32,8 @@ static void content_key(const struct ks_entry_context *x, const struct ks_json *
     add_text(&h, ks_str_cstr(&text));
     add_text(&h, x->device->label);
     ks_str_clear(&text);
-    ks_str_addf(&text, "gate %d delta %.17g regress %.17g sample %lld", KS_GATE_VERSION, s->delta, s->regress, (long long)s->sample);
+    ks_str_addf(&text, "gate %d delta %.17g regress %.17g sample %lld", KS_GATE_VERSION, s->delta, s->regress,
+                (long long)s->sample);
     add_text(&h, ks_str_cstr(&text));
     ks_hash_final_hex(&h, ret_hex);
 }
@@ -52,7 +53,8 @@ static bool ended_without_gain(const struct ks_entry_context *x, const char *key
         !ks_streq(ks_json_get_str(j, "agent", NULL), x->unit->settings->agent))
         return false;
     const char *why = ks_json_get_str(j, "stopped_by", "");
-    return strcmp(why, "exhausted") == 0 || (strcmp(why, "trials") == 0 && ks_json_get_i64(j, "budget_trials", 0) >= budget->trials);
+    return strcmp(why, "exhausted") == 0 ||
+           (strcmp(why, "trials") == 0 && ks_json_get_i64(j, "budget_trials", 0) >= budget->trials);
 }
 
 static enum known look_up(const struct ks_entry_context *x, const char *key)
@@ -63,12 +65,13 @@ static enum known look_up(const struct ks_entry_context *x, const char *key)
     enum ks_code code = ks_store_certificate(x->store, key, &certificate, &err);
     bool approved = code == KS_OK && ks_store_is_approved(x->store, key);
     if (code == KS_OK && s->policy == KS_POLICY_APPROVED && !approved) {
-        ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s", x->unit->path, key, key,
-               keep_baseline);
+        ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s",
+               x->unit->path, key, key, keep_baseline);
         return KNOWN_NOT_ALLOWED;
     }
     if (code != KS_OK && s->policy == KS_POLICY_APPROVED) {
-        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path, x->store->dir, keep_baseline);
+        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,
+               x->store->dir, keep_baseline);
         return KNOWN_NOT_ALLOWED;
     }
     if (s->fresh)
@@ -76,8 +79,9 @@ static enum known look_up(const struct ks_entry_context *x, const char *key)
     if (code == KS_OK) {
         const struct ks_json *speedup = ks_json_get(certificate, "speedup");
         ks_say_progress("%s: certificate %.12s from the store: %s, %.2fx [%.2f, %.2f]%s", x->unit->path, key,
-                        ks_json_get_str(certificate, "entry", "?"), ks_json_get_num(speedup, "estimate", 0), ks_json_get_num(speedup, "lo", 0),
-                        ks_json_get_num(speedup, "hi", 0), ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
+                        ks_json_get_str(certificate, "entry", "?"), ks_json_get_num(speedup, "estimate", 0),
+                        ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0),
+                        ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
         return KNOWN_CERTIFICATE;
     }
     if (code == KS_ERR_MISMATCH || code == KS_ERR_SYNTAX)
@@ -180,7 +184,8 @@ static enum ks_code open_trace(struct running *r, struct ks_err *err)
     ks_journal_read(ks_str_cstr(&journal), &r->journal);
     if (r->journal.n)
         ks_say_progress("resuming: %zu verdicts in the journal of an earlier run", r->journal.n);
-    return ks_trace_open(ks_str_cstr(&trace), ks_str_cstr(&wall), r->x->unit->settings->trace, ks_path_base(r->x->unit->path), &r->trace, err);
+    return ks_trace_open(ks_str_cstr(&trace), ks_str_cstr(&wall), r->x->unit->settings->trace, ks_path_base(r->x->unit->path),
+                         &r->trace, err);
 }
 
 static void trace_start(struct running *r)
@@ -302,8 +307,9 @@ static void say_no_gain(const struct ks_entry_context *x, const struct ks_contra
     KS_AUTO_STR struct ks_str trials = KS_STR_INIT;
     ks_diags_init(&d);
     ks_report_trials(x->store, key, &trials);
-    ks_diags_add(&d, KS_SEV_REMARK, contract->path, contract->entry_line, contract->entry_col, (uint32_t)strlen(contract->entry), "gate",
-                 "no candidate of '%s' passed the gate%s (%s), %s", contract->entry, before, ks_str_cstr(&trials), keep_baseline);
+    ks_diags_add(&d, KS_SEV_REMARK, contract->path, contract->entry_line, contract->entry_col, (uint32_t)strlen(contract->entry),
+                 "gate", "no candidate of '%s' passed the gate%s (%s), %s", contract->entry, before, ks_str_cstr(&trials),
+                 keep_baseline);
     bool in_source = strcmp(contract->path, x->unit->path) == 0;
     ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
     ks_diags_release(&d);
@@ -319,11 +325,12 @@ static bool bind(const struct ks_entry_context *x, const struct ks_contract *con
     const struct ks_entry *entry = ks_facts_entry(x->facts, contract->entry);
     ks_diags_init(&d);
     if (!entry) {
-        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col, (uint32_t)strlen(contract->entry), "contract",
+        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
+                     (uint32_t)strlen(contract->entry), "contract",
                      "'%s' is no host function of this file that launches a kernel", contract->entry);
     } else if (entry->has_error) {
-        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col, (uint32_t)strlen(contract->entry), "contract",
-                     "'%s' could not be parsed completely", contract->entry);
+        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
+                     (uint32_t)strlen(contract->entry), "contract", "'%s' could not be parsed completely", contract->entry);
     } else {
         ks_signature_of(entry, x->unit->arena, ret);
         ok = ks_contract_bind(contract, ret, &d, &err) == KS_OK;
@@ -335,8 +342,8 @@ static bool bind(const struct ks_entry_context *x, const struct ks_contract *con
     return ok;
 }
 
-static void fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract, const char *key,
-                          struct ks_emission *ret)
+static void fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract,
+                          const char *key, struct ks_emission *ret)
 {
     struct ks_arena *a = x->unit->arena;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;

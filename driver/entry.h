@@ -18,8 +18,9 @@ struct ks_entry_context {
     const char *unit_hash; /* ks_unit_hash() */
 };
 
-/* Looks the entry up in the store or searches, and fills *ret when there is a certificate that the policy lets out.  Everything that
- * happens is said on stderr, with what is done instead when there is none.  ret's texts live in the unit's arena. */
-KS_NODISCARD bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contract *contract, struct ks_emission *ret);
+/* Looks the entry up in the store or searches, and fills *ret when there is a certificate that the policy lets out.  Everything
+ * that happens is said on stderr, with what is done instead when there is none.  ret's texts live in the unit's arena. */
+KS_NODISCARD bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contract *contract,
+                                    struct ks_emission *ret);
 
 #endif

@@ -63,8 +63,8 @@ static bool read_contracts(struct pipeline *p)
     struct ks_diags diags;
     struct ks_err err;
     ks_diags_init(&diags);
-    enum ks_code code =
-        ks_contracts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->arena, &diags, &p->contracts, &p->n_contracts, &err);
+    enum ks_code code = ks_contracts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->arena, &diags, &p->contracts,
+                                           &p->n_contracts, &err);
     ks_say_diags(&diags, p->unit.source, p->unit.source_len);
     ks_diags_release(&diags);
     ks_diags_init(&diags);
@@ -78,7 +78,8 @@ static bool read_contracts(struct pipeline *p)
         return false;
     }
     if (p->n_contracts == 0)
-        ks_say(KS_SEV_REMARK, "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s", p->unit.path, sidecar, nvcc_only);
+        ks_say(KS_SEV_REMARK, "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s",
+               p->unit.path, sidecar, nvcc_only);
     return p->n_contracts > 0;
 }
 
@@ -94,7 +95,8 @@ static bool read_facts(struct pipeline *p)
                                          .cuda_path = p->unit.cuda_path,
                                          .shim_dir = ks_arena_strdup(&p->arena, ks_str_cstr(&shim))};
     ks_diags_init(&diags);
-    enum ks_code code = ks_facts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->parse, &p->arena, &diags, &p->facts, &err);
+    enum ks_code code =
+        ks_facts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->parse, &p->arena, &diags, &p->facts, &err);
     if (code != KS_OK) {
         for (size_t i = 0, shown = 0; i < diags.n && shown < MAX_PARSE_ERRORS_SHOWN; i++) {
             bool here = ks_streq(diags.data[i].file, p->unit.path);
@@ -196,8 +198,8 @@ static bool emit(struct pipeline *p)
     for (size_t i = 0; i < p->n_emissions; i++) {
         KS_AUTO_STR struct ks_str certificate = KS_STR_INIT;
         ks_store_path(&p->store, p->emissions[i].key, KS_CERTIFICATE_FILE, &certificate);
-        ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object, p->emissions[i].signature->entry,
-                        p->store.temporary ? "not kept" : ks_str_cstr(&certificate));
+        ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object,
+                        p->emissions[i].signature->entry, p->store.temporary ? "not kept" : ks_str_cstr(&certificate));
     }
     return p->n_emissions == p->n_contracts;
 }
@@ -216,8 +218,8 @@ bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, co
     struct pipeline p = {.store = {.lock_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
-    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && read_facts(&p) && choose_device(&p) && hash_unit(&p) &&
-                   open_store(&p) && optimise_entries(&p) && emit(&p);
+    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && read_facts(&p) && choose_device(&p) &&
+                   hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
     release(&p);
     return emitted;
 }

@@ -1,4 +1,5 @@
-/* The text report of a key: read from the files of its folder alone, so that `kscc report` and the end of a search print the same. */
+/* The text report of a key: read from the files of its folder alone, so that `kscc report` and the end of a search print the
+ * same. */
 
 #include "base/file.h"
 #include "driver/certificate.h"
@@ -112,7 +113,8 @@ static void report_verdict(struct report *r, const struct ks_json *event)
         ks_str_addf(r->out, "  trial %d: ", ++r->trial);
     ks_str_add(r->out, ks_json_get_str(v, "outcome", "?"));
     if (speedup > 0)
-        ks_str_addf(r->out, ", %.3fx [%.3f, %.3f]", speedup, ks_json_get_num(v, "speedup_lo", 0), ks_json_get_num(v, "speedup_hi", 0));
+        ks_str_addf(r->out, ", %.3fx [%.3f, %.3f]", speedup, ks_json_get_num(v, "speedup_lo", 0),
+                    ks_json_get_num(v, "speedup_hi", 0));
     if (gate)
         ks_str_addf(r->out, ", %s: %s", gate, reason);
     ks_str_addc(r->out, '\n');
@@ -139,8 +141,9 @@ static void report_points(const struct ks_json *certificate, struct ks_str *out)
     for (size_t i = 0; i < ks_json_len(points); i++) {
         const struct ks_json *p = ks_json_at(points, i);
         ks_str_addf(out, "  %s: %.1f us -> %.1f us, %.3fx [%.3f, %.3f], n=%lld\n", ks_json_get_str(p, "shape", "?"),
-                    ks_json_get_num(p, "reference_ns", 0) / 1e3, ks_json_get_num(p, "candidate_ns", 0) / 1e3, ks_json_get_num(p, "speedup", 0),
-                    ks_json_get_num(p, "speedup_lo", 0), ks_json_get_num(p, "speedup_hi", 0), (long long)ks_json_get_i64(p, "n_pairs", 0));
+                    ks_json_get_num(p, "reference_ns", 0) / 1e3, ks_json_get_num(p, "candidate_ns", 0) / 1e3,
+                    ks_json_get_num(p, "speedup", 0), ks_json_get_num(p, "speedup_lo", 0), ks_json_get_num(p, "speedup_hi", 0),
+                    (long long)ks_json_get_i64(p, "n_pairs", 0));
     }
 }
 
@@ -151,14 +154,17 @@ void ks_report_text(const struct ks_store *store, const char *key, struct ks_str
     const struct ks_json *j = certificate ? certificate : outcome;
     const struct ks_json *speedup = ks_json_get(certificate, "speedup"), *device = ks_json_get(j, "device");
     bool modelled = ks_json_get_bool(device, "modelled", false);
-    ks_str_addf(out, "unit    %s\nentry   %s\nkey     %s\n", ks_json_get_str(j, "unit", "?"), ks_json_get_str(j, "entry", "?"), key);
+    ks_str_addf(out, "unit    %s\nentry   %s\nkey     %s\n", ks_json_get_str(j, "unit", "?"), ks_json_get_str(j, "entry", "?"),
+                key);
     ks_str_addf(out, "device  %s %s%s, toolkit %s\n", ks_json_get_str(device, "kind", "?"), ks_json_get_str(device, "arch", ""),
                 modelled ? " (times are modelled, not measured)" : "", ks_json_get_str(j, "toolkit", "?"));
     if (certificate)
-        ks_str_addf(out, "result  %.3fx, 95 %% interval [%.3f, %.3f]%s%s\n", ks_json_get_num(speedup, "estimate", 0), ks_json_get_num(speedup, "lo", 0),
-                    ks_json_get_num(speedup, "hi", 0), modelled ? ", modelled" : "", ks_store_is_approved(store, key) ? ", approved" : "");
+        ks_str_addf(out, "result  %.3fx, 95 %% interval [%.3f, %.3f]%s%s\n", ks_json_get_num(speedup, "estimate", 0),
+                    ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0), modelled ? ", modelled" : "",
+                    ks_store_is_approved(store, key) ? ", approved" : "");
     else
-        ks_str_addf(out, "result  %s\n", outcome ? "no candidate passed the gate; the baseline is emitted" : "the search has not ended");
+        ks_str_addf(out, "result  %s\n",
+                    outcome ? "no candidate passed the gate; the baseline is emitted" : "the search has not ended");
     report_points(certificate, out);
     ks_str_add(out, "search  ");
     ks_report_trials(store, key, out);
