@@ -225,6 +225,9 @@ struct ks_loop {
     int64_t trip_count;          /* -1: not a constant */
     bool lane_uniform;           /* bounds do not depend on threadIdx */
     bool has_barrier;            /* a barrier inside */
+    int64_t shrink;              /* i /= shrink or i >>= log2(shrink) each step, as tree reductions do; 0: another step */
+    bool has_inner;              /* another loop inside */
+    bool unroll_pragma;          /* #pragma unroll stands before it */
     const struct ks_loop *outer; /* NULL: outermost */
     int depth;                   /* 0: outermost */
 };

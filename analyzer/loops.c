@@ -5,6 +5,9 @@
 #include "analyzer/usage.h"
 #include "base/str.h"
 
+#include <ctype.h>
+#include <string.h>
+
 struct loop_ctx {
     KS_VEC(struct ks_loop) loops;
 };
@@ -231,6 +234,20 @@ static void describe(struct ks_loop *l, const struct ks_expand *x)
         l->first_poly = ks_expand(x, l->first);
     l->bound_poly = ks_expand(x, l->bound);
     count_trips(l);
+    l->shrink = geometric_factor(l) > 0 ? geometric_factor(l) : 0;
+}
+
+/* The text before the loop ends with an unroll pragma. */
+static bool has_unroll_pragma(const struct ks_mirror *m, const struct ks_node *loop)
+{
+    size_t end = loop->span.begin;
+    while (end > 0 && isspace((unsigned char)m->source[end - 1]))
+        end--;
+    size_t begin = end;
+    while (begin > 0 && m->source[begin - 1] != '\n')
+        begin--;
+    const char *line = ks_arena_strndup(m->arena, m->source + begin, end - begin);
+    return strstr(line, "#pragma") && strstr(line, "unroll");
 }
 
 void ks_loops_derive(const struct ks_mirror *m, const struct ks_function *f, struct ks_loop **ret, size_t *ret_n)
@@ -246,6 +263,9 @@ void ks_loops_derive(const struct ks_mirror *m, const struct ks_function *f, str
         struct ks_loop *l = &loops[i];
         l->outer = ks_loop_around(loops, i, l->node);
         l->depth = l->outer ? l->outer->depth + 1 : 0;
+        l->unroll_pragma = has_unroll_pragma(m, l->node);
+        for (size_t k = 0; k < i; k++)
+            loops[k].has_inner |= is_inside(l->node, loops[k].node);
         struct ks_expand x = {.arena = m->arena, .source = m->source, .loops = loops, .n_loops = i};
         describe(l, &x);
     }
