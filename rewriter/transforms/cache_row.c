@@ -110,6 +110,14 @@ static bool reads_first(const struct cache_plan *p, const struct ks_symbol *buff
     return read != UINT32_MAX && read <= write;
 }
 
+static bool is_written(const struct ks_kernel *k, const struct ks_symbol *buffer)
+{
+    for (size_t i = 0; i < k->n_accesses; i++)
+        if (k->accesses[i].buffer == buffer && k->accesses[i].is_write)
+            return true;
+    return false;
+}
+
 /* A buffer of which every access in the kernel is the thread's own element in one of the loops. */
 static bool read_row(struct cache_plan *p, const struct ks_facts *f, const struct ks_symbol *buffer, struct ks_arena *arena)
 {
@@ -120,6 +128,8 @@ static bool read_row(struct cache_plan *p, const struct ks_facts *f, const struc
         if (a->buffer != buffer)
             continue;
         size_t at = loop_around(p, a->node);
+        if (at == SIZE_MAX && !is_written(p->k, buffer))
+            continue; /* a read elsewhere finds the same memory */
         if (at == SIZE_MAX || a->is_atomic || a->member || a->space != KS_SPACE_GLOBAL || a->node->kind != KS_NODE_SUBSCRIPT ||
             !is_unconditional(a->node, p->loops[at]->node) || (a->is_read && a->is_write) || !ks_node_editable(a->node) ||
             ks_node_bare(a->node->children[1])->kind != KS_NODE_DECL_REF)
@@ -143,6 +153,18 @@ static bool read_row(struct cache_plan *p, const struct ks_facts *f, const struc
     return true;
 }
 
+/* Could the kernel end after the first loop and before the last? */
+static bool returns_between(const struct ks_node *first, const struct ks_node *last)
+{
+    const struct ks_node *list = first->parent;
+    for (size_t i = 0; i < list->n_children; i++) {
+        const struct ks_node *s = list->children[i];
+        if (s && s->span.begin > first->span.begin && s->span.begin < last->span.begin && ks_node_find(s, is_jump, NULL))
+            return true;
+    }
+    return false;
+}
+
 static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k, struct cache_plan *p)
 {
     *p = (struct cache_plan){.k = k};
@@ -152,7 +174,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
     for (size_t i = 1; i < n; i++)
         if (ks_launch_block_dim(launches[i], 0) != threads)
             return false;
-    if (threads < 32 || k->early_return)
+    if (threads < 32)
         return false;
     p->launch = launches[0];
     for (size_t i = 0; i < k->n_loops && p->n_loops < MAX_LOOPS; i++)
@@ -160,6 +182,8 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
             (p->n_loops == 0 || same_header(v->facts, &k->loops[i], p->loops[0], v->arena)))
             p->loops[p->n_loops++] = &k->loops[i];
     if (p->n_loops < 2)
+        return false;
+    if (returns_between(p->loops[0]->node, p->loops[p->n_loops - 1]->node))
         return false;
     int64_t lo, hi, multiple;
     const char *dim = ks_idiom_entry_name(p->launch, p->loops[0]->bound);
@@ -297,6 +321,8 @@ static void write_accesses(const struct cache_writer *w)
                 continue;
             const char *kept = ks_arena_printf(w->v->arena, "%s[%s]", p->rows[r].name, w->chunk);
             size_t at = loop_around(p, a->node);
+            if (at == SIZE_MAX)
+                continue;
             if (a->is_read || stored_later(p, &p->rows[r], at))
                 ks_edits_replace(w->edits, a->node->span, kept);
             else if (read_later(p, a, at))
