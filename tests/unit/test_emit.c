@@ -1,0 +1,135 @@
+#include "base/file.h"
+#include "base/process.h"
+#include "driver/emit.h"
+#include "tests/unit/test.h"
+
+static const struct ks_param params[] = {
+    {.name = "x", .kind = KS_PARAM_POINTER, .spelling = "const float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_const = true},
+    {.name = "y", .kind = KS_PARAM_POINTER, .spelling = "float *", .pointee = KS_DT_FLOAT, .pointee_known = true},
+    {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "cols", .kind = KS_PARAM_I64, .spelling = "long"},
+    {.name = "scale", .kind = KS_PARAM_F32, .spelling = "float"},
+    {.name = "stream", .kind = KS_PARAM_STREAM, .spelling = "cudaStream_t"}};
+static const struct ks_signature signature = {
+    .entry = "entry", .symbol = "entry", .params = params, .n_params = sizeof(params) / sizeof(params[0]), .returns_int = true};
+
+static const char contract_text[] =
+    "{\"entry\": \"entry\","
+    " \"dims\": [{\"name\": \"rows\", \"lo\": 1, \"hi\": 100, \"multiple\": 2}, {\"name\": \"cols\", \"choices\": [64, 128]},"
+    "            {\"name\": \"half\", \"derived\": \"rows / 2\"}],"
+    " \"buffers\": [{\"name\": \"x\", \"direction\": \"in\", \"dtype\": \"float\", \"shape\": [\"rows\", \"cols\"], \"align\": 16},"
+    "               {\"name\": \"y\", \"direction\": \"out\", \"dtype\": \"float\", \"shape\": [\"half * 2\", \"cols\"], \"align\": 16}],"
+    " \"args\": [{\"name\": \"scale\", \"value\": \"rsqrt(cols) * 3 / 2\"}]}";
+
+/* Calls the dispatcher with a table of arguments and prints which side was called. */
+static const char harness_text[] =
+    "#include <stdio.h>\n#include <math.h>\n"
+    "int orig(const float *x, float *y, int rows, long cols, float scale, void *s) __asm__(\"original_symbol\");\n"
+    "int cand(const float *x, float *y, int rows, long cols, float scale, void *s) __asm__(\"candidate_symbol\");\n"
+    "int entry(const float *x, float *y, int rows, long cols, float scale, void *s);\n"
+    "int orig(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('o'), (void)x, (void)y, (void)cols, (void)scale, (void)s, rows; }\n"
+    "int cand(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('C'), (void)x, (void)y, (void)cols, (void)scale, (void)s, rows; }\n"
+    "static float buf[1 << 16] __attribute__((aligned(256)));\n"
+    "int main(void) {\n"
+    "  float *x = buf, *y = buf + (1 << 15), s = 1.5f / sqrtf(64.0f);\n"
+    "  int n = entry(x, y, 4, 64, s, 0) + entry(x, y, 100, 128, 1.5f / sqrtf(128.0f), 0);\n" /* inside */
+    "  entry(x, y, 3, 64, s, 0); entry(x, y, 102, 64, s, 0); entry(x, y, 0, 64, s, 0); entry(x, y, -2, 64, s, 0);\n" /* rows */
+    "  entry(x, y, 4, 65, s, 0); entry(x, y, 4, (1L << 32) + 64, s, 0);\n" /* cols */
+    "  entry(x, y, 4, 64, s * 1.01f, 0); entry(x, y, 4, 64, NAN, 0);\n" /* scale */
+    "  entry(x + 1, y, 4, 64, s, 0); entry(0, y, 4, 64, s, 0);\n" /* alignment, null */
+    "  entry(x, x, 4, 64, s, 0); entry(x, x + 64, 4, 64, s, 0);\n" /* overlap */
+    "  entry(x, x + 256, 4, 64, s, 0);\n" /* touching is not overlapping */
+    "  printf(\" %d\\n\", n);\n  return 0;\n}\n";
+
+static struct ks_json *contract(void)
+{
+    struct ks_err err = {0};
+    struct ks_json *j = NULL;
+    CHECK_OK(ks_json_parse(contract_text, strlen(contract_text), "contract", &j, &err));
+    return j;
+}
+
+TEST(the_dispatcher_takes_the_candidate_only_inside_the_proved_domain)
+{
+    struct ks_err err = {0};
+    KS_AUTO_JSON struct ks_json *j = contract();
+    KS_AUTO_FREE char *dir = NULL;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT, a = KS_STR_INIT, b = KS_STR_INIT, exe = KS_STR_INIT, out = KS_STR_INIT;
+    CHECK_OK(ks_emit_dispatcher(&signature, j, "original_symbol", "candidate_symbol", &text, &err));
+    CHECK_OK(ks_dir_make_temp("test-emit", &dir, &err));
+    ks_path_join(&a, dir, "dispatch.c");
+    ks_path_join(&b, dir, "main.c");
+    ks_path_join(&exe, dir, "program");
+    CHECK_OK(ks_file_write_atomic(a.data, text.data, text.len, 0644, &err));
+    CHECK_OK(ks_file_write_atomic(b.data, harness_text, strlen(harness_text), 0644, &err));
+    char *const cc[] = {"gcc", "-O1", "-fwrapv", "-Wall", "-Werror", "-Wno-unused-function", a.data, b.data, "-o", exe.data, "-lm", NULL};
+    CHECK_OK(ks_tool_run(cc, NULL, &err));
+    char *const run[] = {exe.data, NULL};
+    CHECK_OK(ks_tool_run(run, &out, &err));
+    CHECK_STR(ks_str_cstr(&out), "CCooooooooooooC 104\n");
+    CHECK_OK(ks_dir_remove(dir, &err));
+}
+
+static void refused(const char *name, const char *value, const char *part)
+{
+    struct ks_err err = {0};
+    KS_AUTO_JSON struct ks_json *j = contract();
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_json *dim = ks_json_at(ks_json_get(j, "dims"), 2);
+    ks_json_set_str(dim, "name", name);
+    if (value)
+        ks_json_set_str(dim, "derived", value);
+    else
+        ks_json_set(dim, "derived", ks_json_null());
+    ks_json_set_i64(dim, "lo", 0);
+    ks_json_set_i64(dim, "hi", 9);
+    CHECK_INT(ks_emit_dispatcher(&signature, j, "o", "c", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_CONTAINS(err.message, part);
+}
+
+TEST(a_domain_that_cannot_be_checked_is_refused)
+{
+    refused("depth", NULL, "no integer parameter holds it");
+    refused("half", "64 / half", "divisor may be zero");
+}
+
+TEST(a_signature_that_cannot_be_passed_on_is_refused)
+{
+    struct ks_err err = {0};
+    KS_AUTO_JSON struct ks_json *j = contract();
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_param odd[] = {{.name = "v", .kind = KS_PARAM_UNSUPPORTED, .spelling = "std::vector<int>"}};
+    struct ks_signature s = {.entry = "e", .symbol = "e", .params = odd, .n_params = 1, .returns_void = true};
+    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", &text, &err), KS_ERR_UNSUPPORTED);
+    s = (struct ks_signature){.entry = "e", .symbol = "e", .params = params, .n_params = 1};
+    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_CONTAINS(err.message, "neither void nor");
+}
+
+static const char *state_of(const char *name, char type)
+{
+    struct ks_symtab t = {0};
+    t.data = ks_vec_grow_(NULL, &t.cap, sizeof(*t.data));
+    t.data[0].name = (char *)name;
+    t.data[0].type = type;
+    t.n = 1;
+    const char *found = ks_symtab_mutable_state(&t);
+    free(t.data);
+    return found;
+}
+
+TEST(variables_at_file_scope_are_told_from_nvccs_own)
+{
+    CHECK_STR(state_of("counter", 'B'), "counter");
+    CHECK_STR(state_of("_ZL7scratch", 'b'), "_ZL7scratch");
+    CHECK_STR(state_of("table", 'D'), "table");
+    CHECK(state_of("_ZL15__fatDeviceText", 'd') == NULL);
+    CHECK(state_of("_ZL20__cudaFatCubinHandle", 'b') == NULL);
+    CHECK(state_of("_ZZ4mainE5cache", 'b') == NULL);
+    CHECK(state_of("_ZL5names", 'r') == NULL);
+    CHECK(state_of("function", 'T') == NULL);
+    CHECK(ks_symbol_is_global_definition('T') && ks_symbol_is_global_definition('W') && ks_symbol_is_global_definition('u'));
+    CHECK(!ks_symbol_is_global_definition('U') && !ks_symbol_is_global_definition('t') && !ks_symbol_is_global_definition('w'));
+}
+
+TEST_MAIN

@@ -1,0 +1,197 @@
+#include "base/file.h"
+#include "base/hash.h"
+#include "driver/certificate.h"
+#include "tests/unit/test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char key_a[] = "aaaa000000000000000000000000000000000000000000000000000000000000";
+static const char key_b[] = "aabb000000000000000000000000000000000000000000000000000000000000";
+
+static char *dir;
+
+static struct ks_store open_fresh(void)
+{
+    struct ks_err err = {0};
+    struct ks_store s;
+    if (dir)
+        CHECK_OK(ks_dir_remove(dir, &err));
+    free(dir);
+    CHECK_OK(ks_dir_make_temp("test-store", &dir, &err));
+    CHECK_OK(ks_store_open(dir, &s, &err));
+    return s;
+}
+
+static void put_hash(struct ks_json *hashes, const char *name, const char *text)
+{
+    char hex[65];
+    ks_hash_hex(text, strlen(text), hex);
+    ks_json_set_str(hashes, name, hex);
+}
+
+/* A whole, valid folder for a key. */
+static void put_certificate(const struct ks_store *s, const char *key, int64_t gate_version)
+{
+    static const char *const files[] = {KS_ORIGINAL_FILE, KS_CANDIDATE_FILE, KS_TRACE_FILE};
+    struct ks_err err = {0};
+    KS_AUTO_JSON struct ks_json *j = ks_json_object();
+    struct ks_json *hashes = ks_json_object(), *speedup = ks_json_object();
+    CHECK_OK(ks_store_make(s, key, &err));
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(ks_store_write(s, key, files[i], files[i], strlen(files[i]), &err));
+        put_hash(hashes, files[i], files[i]);
+    }
+    ks_json_set_i64(j, "gate_version", gate_version);
+    ks_json_set_str(j, "unit", "a.cu");
+    ks_json_set_str(j, "entry", "e");
+    ks_json_set_num(speedup, "estimate", 2.5);
+    ks_json_set(j, "speedup", speedup);
+    ks_json_set(j, "sha256", hashes);
+    CHECK_OK(ks_store_write_json(s, key, KS_CERTIFICATE_FILE, j, &err));
+}
+
+static enum ks_code certificate_of(const struct ks_store *s, const char *key, struct ks_err *err)
+{
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    return ks_store_certificate(s, key, &j, err);
+}
+
+TEST(a_whole_certificate_is_valid)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    put_certificate(&s, key_a, KS_GATE_VERSION);
+    CHECK_OK(certificate_of(&s, key_a, &err));
+    CHECK_INT(certificate_of(&s, key_b, &err), KS_ERR_NOT_FOUND);
+    ks_store_close(&s);
+}
+
+TEST(a_changed_file_or_an_old_gate_voids_the_certificate)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    put_certificate(&s, key_a, KS_GATE_VERSION);
+    CHECK_OK(ks_store_write(&s, key_a, KS_CANDIDATE_FILE, "evil", 4, &err));
+    CHECK_INT(certificate_of(&s, key_a, &err), KS_ERR_MISMATCH);
+    CHECK_CONTAINS(err.message, KS_CANDIDATE_FILE);
+    put_certificate(&s, key_b, KS_GATE_VERSION - 1);
+    CHECK_INT(certificate_of(&s, key_b, &err), KS_ERR_MISMATCH);
+    CHECK_CONTAINS(err.message, "gate version");
+    ks_store_close(&s);
+}
+
+TEST(a_certificate_that_names_no_files_is_none)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    KS_AUTO_JSON struct ks_json *j = ks_json_object();
+    ks_json_set_i64(j, "gate_version", KS_GATE_VERSION);
+    CHECK_OK(ks_store_make(&s, key_a, &err));
+    CHECK_OK(ks_store_write_json(&s, key_a, KS_CERTIFICATE_FILE, j, &err));
+    CHECK_INT(certificate_of(&s, key_a, &err), KS_ERR_SYNTAX);
+    CHECK_OK(ks_store_write(&s, key_a, KS_CERTIFICATE_FILE, "{\"gate_ver", 10, &err));
+    CHECK(certificate_of(&s, key_a, &err) != KS_OK);
+    ks_store_close(&s);
+}
+
+TEST(approval_does_not_outlive_the_certificate)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    put_certificate(&s, key_a, KS_GATE_VERSION);
+    CHECK(!ks_store_is_approved(&s, key_a));
+    CHECK_OK(ks_store_approve(&s, key_a, "somebody", &err));
+    CHECK(ks_store_is_approved(&s, key_a));
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    CHECK_OK(ks_store_read(&s, key_a, KS_CERTIFICATE_FILE, &text, &err));
+    ks_str_add(&text, "\n");
+    CHECK_OK(ks_store_write(&s, key_a, KS_CERTIFICATE_FILE, text.data, text.len, &err));
+    CHECK(!ks_store_is_approved(&s, key_a));
+    CHECK_INT(ks_store_approve(&s, key_b, "somebody", &err), KS_ERR_NOT_FOUND);
+    ks_store_close(&s);
+}
+
+static void count_row(const struct ks_index_row *row, void *ctx)
+{
+    int *n = ctx;
+    ++*n;
+    CHECK_STR(row->unit, "a.cu");
+    CHECK_NEAR(row->speedup, 2.5, 0);
+}
+
+TEST(the_index_can_be_rebuilt_from_the_folders)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    size_t n = 0;
+    int rows = 0;
+    put_certificate(&s, key_a, KS_GATE_VERSION);
+    put_certificate(&s, key_b, KS_GATE_VERSION);
+    CHECK_OK(ks_index_put(&s, key_a, &err));
+    CHECK_OK(ks_index_list(&s, count_row, &rows, &err));
+    CHECK_INT(rows, 1);
+    KS_AUTO_STR struct ks_str db = KS_STR_INIT;
+    ks_path_join(&db, dir, "index.db");
+    CHECK_OK(ks_file_write_atomic(ks_str_cstr(&db), "not a database", 14, 0644, &err));
+    CHECK(ks_index_list(&s, count_row, &rows, &err) != KS_OK);
+    CHECK_OK(ks_index_rebuild(&s, &n, &err));
+    CHECK_INT(n, 2);
+    rows = 0;
+    CHECK_OK(ks_index_list(&s, count_row, &rows, &err));
+    CHECK_INT(rows, 2);
+    ks_store_close(&s);
+}
+
+TEST(keys_resolve_by_unique_prefix)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    CHECK_OK(ks_store_make(&s, key_a, &err));
+    CHECK_OK(ks_store_make(&s, key_b, &err));
+    KS_AUTO_FREE char *key = NULL;
+    CHECK_OK(ks_store_resolve(&s, "aab", &key, &err));
+    CHECK_STR(key, key_b);
+    char *none = NULL;
+    CHECK_INT(ks_store_resolve(&s, "aa", &none, &err), KS_ERR_RANGE);
+    CHECK_INT(ks_store_resolve(&s, "c", &none, &err), KS_ERR_NOT_FOUND);
+    ks_store_close(&s);
+}
+
+static bool stop_now(void)
+{
+    return true;
+}
+
+TEST(one_search_at_a_time)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh(), other;
+    CHECK_OK(ks_store_open(dir, &other, &err));
+    CHECK_OK(ks_store_lock(&s, NULL, NULL, &err));
+    CHECK_INT(ks_store_lock(&other, stop_now, NULL, &err), KS_ERR_INTERRUPTED);
+    ks_store_close(&s);
+    CHECK_OK(ks_store_lock(&other, stop_now, NULL, &err));
+    ks_store_close(&other);
+}
+
+TEST(a_temporary_store_vanishes)
+{
+    struct ks_err err = {0};
+    struct ks_store s;
+    CHECK_OK(ks_store_open_temporary(&s, &err));
+    KS_AUTO_FREE char *path = ks_xstrdup(s.dir);
+    CHECK(ks_file_exists(path));
+    ks_store_close(&s);
+    CHECK(!ks_file_exists(path));
+}
+
+TEST(an_unwritable_folder_is_refused)
+{
+    struct ks_err err = {0};
+    struct ks_store s;
+    CHECK(ks_store_open("/proc/kscc-store", &s, &err) != KS_OK);
+    CHECK_CONTAINS(err.message, "/proc/kscc-store");
+}
+
+TEST_MAIN
