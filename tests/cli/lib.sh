@@ -33,3 +33,51 @@ while [ $# -gt 0 ]; do case $1 in -o) out=$2; shift;; esac; shift; done
 F
   chmod +x "$1/nvcc"
 }
+
+# ---- a small unit with a contract, and candidates for it ---------------------------------------------------------------
+# Three passes over memory where one does: something to gain, quick to build and to emulate.
+unit() {
+  cat >unit.cu <<'F'
+// kscc: entry scale_shift
+// kscc: dims  n=1..65536
+// kscc: in    x : float[n] ~ normal(0,1)
+// kscc: out   y : float[n] rtol=1e-5 atol=1e-5
+// kscc: time  n=65536
+#include <cuda_runtime.h>
+__global__ void scale(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] * 3.0f;
+}
+__global__ void shift(float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = y[i] + 1.0f;
+}
+extern "C" void scale_shift(const float *x, float *y, int n, cudaStream_t stream)
+{
+    scale<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+    shift<<<(n + 255) / 256, 256, 0, stream>>>(y, n);
+}
+F
+}
+# candidate NAME STATEMENT BODY: a text of the unit whose first kernel has BODY and whose second launch is gone
+candidate() {
+  mkdir -p cand
+  { sed -n '/^\/\/ kscc:/p' unit.cu
+    [ -z "$2" ] || echo "// kscc-propose: $2"
+    echo '#include <cuda_runtime.h>'
+    echo '__global__ void scale(const float *x, float *y, int n)'
+    echo '{'
+    echo '    int i = blockIdx.x * blockDim.x + threadIdx.x;'
+    echo "    $3"
+    echo '}'
+    sed -n '/^__global__ void shift/,/^}/p' unit.cu
+    sed -n '/^extern "C"/,/^}/p' unit.cu | grep -v 'shift<<<'
+  } >"cand/$1.cu"
+}
+good_candidate() { candidate "$1" 'operator-boundary 1.8 y makes a round trip through memory between two launches' 'if (i < n) y[i] = x[i] * 3.0f + 1.0f;'; }
+agent() { run timeout 300 "$KSCC" -O-agent --kscc-device=emulated "$@"; }
+key_dir() { ls -d .kscc/objects/*/ | head -1; }
