@@ -1,9 +1,9 @@
 #ifndef KS_DRIVER_COMPILE_H
 #define KS_DRIVER_COMPILE_H
 
-/* kscc as a compiler: nvcc itself unless agent work is asked for and possible on this command line. */
+/* kscc as a compiler when something is asked of it: baseline first, then the agent; or nvcc alone, with a word why. */
 
-/* Usually does not return: it becomes nvcc.  Returns the exit status otherwise. */
-int ks_compile(char *const *argv);
+/* argv: the call, argv[0] its name.  nvcc: the real one.  Becomes nvcc or returns the exit status. */
+int ks_compile(char *const *argv, const char *nvcc);
 
 #endif

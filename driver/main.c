@@ -1,17 +1,18 @@
-/* kscc: a drop-in for nvcc, and a few commands of its own.  A command is taken as one only when the program was not called as
- * nvcc; nvcc itself rejects a first word of that kind, because it is neither an option nor a file it knows what to do with. */
+/* kscc-core: everything that takes more than becoming nvcc.  Called by kscc (front.c) as "kscc-core NVCC|- CALL...". */
 
-#include "base/file.h"
+#include "driver/call.h"
 #include "driver/commands.h"
 #include "driver/compile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 0 ? ks_path_base(argv[0]) : "";
-    const struct ks_command *command = argc > 1 && strcmp(name, "nvcc") != 0 ? ks_command_find(argv[1]) : NULL;
-    if (command)
-        return command->run(argv + 1);
-    return ks_compile(argv);
+    if (argc < 3) {
+        fputs("kscc-core: error: kscc calls this program; call kscc\n", stderr);
+        return 2;
+    }
+    const struct ks_command *command = argc > 3 && strcmp(argv[1], KS_CORE_COMMAND) == 0 ? ks_command_find(argv[3]) : NULL;
+    return command ? command->run(argv + 3) : ks_compile(argv + 2, argv[1]);
 }

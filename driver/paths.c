@@ -23,6 +23,12 @@ void ks_paths_bin(struct ks_str *out)
     ks_str_add(out, ks_path_self_dir(&self, NULL) == KS_OK ? self : ".");
 }
 
+void ks_paths_core(struct ks_str *out)
+{
+    ks_paths_bin(out);
+    ks_str_add(out, "/kscc-core");
+}
+
 void ks_paths_emulated(struct ks_str *out)
 {
     static const char *const places[] = {"../lib/emulated", "../lib/kscc/emulated"};

@@ -51,13 +51,19 @@ static double best_speedup(const struct ks_search_state *st)
 
 /* ---- what is known about the current text --------------------------------------------------------------------------- */
 
+/* The strongest hypotheses, each with its line; the notes are for kscc analyze. */
 static void say_hypotheses(const struct ks_hypotheses *h, const struct ks_facts *facts)
 {
     struct ks_diags d;
+    size_t n_shown = 0;
     ks_diags_init(&d);
     ks_hypotheses_to_diags(h, facts, &d);
-    for (size_t i = 0; i < d.n && i < MAX_HYPOTHESES_SHOWN; i++)
+    for (size_t i = 0; i < d.n && n_shown < MAX_HYPOTHESES_SHOWN; i++) {
+        if (d.data[i].severity == KS_SEV_NOTE)
+            continue;
         ks_say_progress_diag(&d.data[i], facts->source, facts->source_len);
+        n_shown++;
+    }
     ks_diags_release(&d);
 }
 
@@ -73,7 +79,8 @@ static void derive(struct ks_search *s, const struct ks_facts *facts, const stru
     ks_hypotheses_derive(facts, infos, n_infos, counters, &st->arena, &h);
     ks_json_free(st->hypotheses);
     st->hypotheses = ks_hypotheses_to_json(&h, facts);
-    say_hypotheses(&h, facts);
+    if (!st->facts) /* the user's own text; later ones are the agent's */
+        say_hypotheses(&h, facts);
     st->facts = facts;
     st->counters = counters;
 }

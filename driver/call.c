@@ -1,0 +1,72 @@
+#include "driver/call.h"
+
+#include "base/file.h"
+#include "driver/nvcc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *get_env(const char *name)
+{
+    return getenv(name);
+}
+
+/* Settings out of the environment and the words of ours, in nvcc's reading order. */
+static enum ks_code read_settings(const struct ks_cmdline *c, struct ks_settings *s, struct ks_err *err)
+{
+    ks_settings_init(s);
+    enum ks_code env_code = ks_settings_apply_env(s, get_env, err);
+    enum ks_code code = env_code;
+    for (size_t i = 0; i < c->words.n; i++) {
+        struct ks_err word_err;
+        if (!c->words.data[i].ours || ks_settings_apply(s, c->words.data[i].text, &word_err) == KS_OK || code != KS_OK)
+            continue;
+        code = word_err.code;
+        *err = word_err;
+    }
+    ks_settings_finish(s, get_env);
+    return code;
+}
+
+/* "kscc /path/to/nvcc -c a.cu", as CMAKE_CUDA_COMPILER_LAUNCHER calls: a line that nvcc itself rejects.
+ * Returns the named nvcc (caller frees) or NULL. */
+static char *launched_nvcc(char *const *argv)
+{
+    if (!argv[0] || !argv[1] || strcmp(ks_path_base(argv[1]), "nvcc") != 0)
+        return NULL;
+    char *path = NULL;
+    if (ks_path_search(argv[1], &path, NULL) != KS_OK)
+        return NULL;
+    if (ks_file_is_executable(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+void ks_call_read(char *const *argv, struct ks_call *ret)
+{
+    *ret = (struct ks_call){.argv = argv, .launched = launched_nvcc(argv)};
+    if (ret->launched)
+        ret->argv++;
+    ks_arena_init(&ret->arena);
+    ks_cmdline_parse(ret->argv, getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS"), &ret->arena, &ret->cmdline);
+    ret->settings_code = read_settings(&ret->cmdline, &ret->settings, &ret->settings_err);
+}
+
+void ks_call_release(struct ks_call *call)
+{
+    ks_cmdline_release(&call->cmdline);
+    ks_arena_release(&call->arena);
+    free(call->launched);
+}
+
+bool ks_call_asks(const struct ks_call *call)
+{
+    return call->cmdline.has_ours || call->settings.o_agent;
+}
+
+enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **ret_path, struct ks_err *err)
+{
+    bool launched = call->launched && !ks_nvcc_is_self(call->launched);
+    return ks_nvcc_find(launched ? call->launched : call->settings.nvcc, ret_path, err);
+}

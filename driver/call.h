@@ -1,0 +1,29 @@
+#ifndef KS_DRIVER_CALL_H
+#define KS_DRIVER_CALL_H
+
+/* One call of kscc as a compiler: its line, split, and what of it is for kscc. */
+
+#include "driver/cmdline.h"
+#include "driver/options.h"
+
+/* kscc-core's first word is the real nvcc, or this: a command, or a question about kscc. */
+#define KS_CORE_COMMAND "-"
+
+struct ks_call {
+    struct ks_arena arena;
+    char *const *argv; /* without the launched nvcc */
+    char *launched;    /* "kscc /path/to/nvcc ...": that nvcc, owned; NULL: kscc is called as the compiler itself */
+    struct ks_cmdline cmdline;
+    struct ks_settings settings;
+    enum ks_code settings_code; /* KS_OK: every switch of ours has a legal value */
+    struct ks_err settings_err;
+};
+
+void ks_call_read(char *const *argv, struct ks_call *ret);
+void ks_call_release(struct ks_call *call);
+/* Whether anything but plain nvcc is asked for: a switch of ours, or KSCC_O_AGENT. */
+bool ks_call_asks(const struct ks_call *call);
+/* The real nvcc of this call.  Caller frees. */
+KS_NODISCARD enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **ret_path, struct ks_err *err);
+
+#endif

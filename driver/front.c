@@ -1,0 +1,81 @@
+/* kscc: a drop-in for nvcc.  This small program is what a build calls: it becomes nvcc at once unless something is asked of kscc itself, and
+ * then becomes kscc-core, which holds the rest.  Two programs because libclang and LLVM take tens of milliseconds to load, which every
+ * plain compilation would pay.
+ *
+ * A command ("kscc analyze ...") is taken as one only when the program was not called as nvcc; nvcc itself rejects a first word of that
+ * kind, because it is neither an option nor a file it knows what to do with. */
+
+#include "base/file.h"
+#include "driver/call.h"
+#include "driver/nvcc.h"
+#include "driver/paths.h"
+#include "driver/say.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What make and shells report for a command that is not there. */
+#define STATUS_NOT_FOUND 127
+
+static bool is_command(const char *word)
+{
+    static const char *const names[] = {
+#define X(name, function, usage, help) name,
+#include "driver/commands.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], word) == 0)
+            return true;
+    return false;
+}
+
+static int fail(const struct ks_err *err)
+{
+    ks_say(KS_SEV_ERROR, "%s; nothing was compiled", err->message);
+    return STATUS_NOT_FOUND;
+}
+
+/* Becomes "kscc-core NVCC argv...": the core gets the nvcc that was found here, because only this program knows which files are itself.
+ * Returns only when it cannot. */
+static int become_core(const char *nvcc, char *const *call)
+{
+    KS_AUTO_STR struct ks_str core = KS_STR_INIT;
+    KS_AUTO_ARGS struct ks_args argv;
+    ks_args_init(&argv);
+    ks_paths_core(&core);
+    ks_args_add(&argv, ks_str_cstr(&core));
+    ks_args_add(&argv, nvcc);
+    ks_args_add_all(&argv, call);
+    execv(ks_str_cstr(&core), argv.v);
+    ks_say(KS_SEV_ERROR, "cannot run '%s': %s; nothing was compiled", ks_str_cstr(&core), strerror(errno));
+    return STATUS_NOT_FOUND;
+}
+
+int main(int argc, char **argv)
+{
+    struct ks_err err;
+    const char *name = argc > 0 ? ks_path_base(argv[0]) : "";
+    if (ks_nvcc_is_parent()) {
+        ks_nvcc_exec_host_compiler(argv, &err);
+        return fail(&err);
+    }
+    if (argc > 1 && strcmp(name, "nvcc") != 0 && is_command(argv[1]))
+        return become_core(KS_CORE_COMMAND, argv);
+    struct ks_call call;
+    KS_AUTO_FREE char *nvcc = NULL;
+    ks_call_read(argv, &call);
+    if (call.settings.show_help || call.settings.show_version)
+        return become_core(KS_CORE_COMMAND, call.argv);
+    if (ks_call_find_nvcc(&call, &nvcc, &err) != KS_OK)
+        return fail(&err);
+    if (ks_call_asks(&call))
+        return become_core(nvcc, call.argv);
+    KS_AUTO_ARGS struct ks_args plain;
+    ks_args_init(&plain);
+    ks_args_add(&plain, nvcc);
+    ks_args_add_all(&plain, argc > 0 ? call.argv + 1 : call.argv);
+    ks_nvcc_exec(plain.v, &err);
+    return fail(&err);
+}
