@@ -1,9 +1,9 @@
-/* kscc: a drop-in for nvcc.  This small program is what a build calls: it becomes nvcc at once unless something is asked of kscc itself, and
- * then becomes kscc-core, which holds the rest.  Two programs because libclang and LLVM take tens of milliseconds to load, which every
- * plain compilation would pay.
+/* kscc: a drop-in for nvcc.  This small program is what a build calls: it becomes nvcc at once unless something is asked of kscc
+ * itself, and then becomes kscc-core, which holds the rest.  Two programs because libclang and LLVM take tens of milliseconds to
+ * load, which every plain compilation would pay.
  *
- * A command ("kscc analyze ...") is taken as one only when the program was not called as nvcc; nvcc itself rejects a first word of that
- * kind, because it is neither an option nor a file it knows what to do with. */
+ * A command ("kscc analyze ...") is taken as one only when the program was not called as nvcc; nvcc itself rejects a first word
+ * of that kind, because it is neither an option nor a file it knows what to do with. */
 
 #include "base/file.h"
 #include "driver/call.h"
@@ -37,8 +37,8 @@ static int fail(const struct ks_err *err)
     return STATUS_NOT_FOUND;
 }
 
-/* Becomes "kscc-core NVCC argv...": the core gets the nvcc that was found here, because only this program knows which files are itself.
- * Returns only when it cannot. */
+/* Becomes "kscc-core NVCC argv...": the core gets the nvcc that was found here, because only this program knows which files are
+ * itself. Returns only when it cannot. */
 static int become_core(const char *nvcc, char *const *call)
 {
     KS_AUTO_STR struct ks_str core = KS_STR_INIT;

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +110,7 @@ static enum ks_code parse_device(const char *text, struct ks_settings *s, struct
         s->device.choice = KS_CHOOSE_EMULATED;
     } else if (ks_str_starts(text, "emulated:") && is_arch(text + 9)) {
         s->device.choice = KS_CHOOSE_EMULATED;
-        strcpy(s->device.arch, text + 9);
+        snprintf(s->device.arch, sizeof(s->device.arch), "%s", text + 9);
     } else {
         return ks_fail(err, KS_ERR_USAGE, "expected auto, cuda, emulated or emulated:sm_XX, got '%s'", text);
     }

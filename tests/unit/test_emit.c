@@ -4,7 +4,12 @@
 #include "tests/unit/test.h"
 
 static const struct ks_param params[] = {
-    {.name = "x", .kind = KS_PARAM_POINTER, .spelling = "const float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_const = true},
+    {.name = "x",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_const = true},
     {.name = "y", .kind = KS_PARAM_POINTER, .spelling = "float *", .pointee = KS_DT_FLOAT, .pointee_known = true},
     {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
     {.name = "cols", .kind = KS_PARAM_I64, .spelling = "long"},
@@ -17,8 +22,10 @@ static const char contract_text[] =
     "{\"entry\": \"entry\","
     " \"dims\": [{\"name\": \"rows\", \"lo\": 1, \"hi\": 100, \"multiple\": 2}, {\"name\": \"cols\", \"choices\": [64, 128]},"
     "            {\"name\": \"half\", \"derived\": \"rows / 2\"}],"
-    " \"buffers\": [{\"name\": \"x\", \"direction\": \"in\", \"dtype\": \"float\", \"shape\": [\"rows\", \"cols\"], \"align\": 16},"
-    "               {\"name\": \"y\", \"direction\": \"out\", \"dtype\": \"float\", \"shape\": [\"half * 2\", \"cols\"], \"align\": 16}],"
+    " \"buffers\": [{\"name\": \"x\", \"direction\": \"in\", \"dtype\": \"float\", \"shape\": [\"rows\", \"cols\"], \"align\": "
+    "16},"
+    "               {\"name\": \"y\", \"direction\": \"out\", \"dtype\": \"float\", \"shape\": [\"half * 2\", \"cols\"], "
+    "\"align\": 16}],"
     " \"args\": [{\"name\": \"scale\", \"value\": \"rsqrt(cols) * 3 / 2\"}]}";
 
 /* Calls the dispatcher with a table of arguments and prints which side was called. */
@@ -27,18 +34,20 @@ static const char harness_text[] =
     "int orig(const float *x, float *y, int rows, long cols, float scale, void *s) __asm__(\"original_symbol\");\n"
     "int cand(const float *x, float *y, int rows, long cols, float scale, void *s) __asm__(\"candidate_symbol\");\n"
     "int entry(const float *x, float *y, int rows, long cols, float scale, void *s);\n"
-    "int orig(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('o'), (void)x, (void)y, (void)cols, (void)scale, (void)s, rows; }\n"
-    "int cand(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('C'), (void)x, (void)y, (void)cols, (void)scale, (void)s, rows; }\n"
+    "int orig(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('o'), (void)x, (void)y, "
+    "(void)cols, (void)scale, (void)s, rows; }\n"
+    "int cand(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('C'), (void)x, (void)y, "
+    "(void)cols, (void)scale, (void)s, rows; }\n"
     "static float buf[1 << 16] __attribute__((aligned(256)));\n"
     "int main(void) {\n"
     "  float *x = buf, *y = buf + (1 << 15), s = 1.5f / sqrtf(64.0f);\n"
-    "  int n = entry(x, y, 4, 64, s, 0) + entry(x, y, 100, 128, 1.5f / sqrtf(128.0f), 0);\n" /* inside */
+    "  int n = entry(x, y, 4, 64, s, 0) + entry(x, y, 100, 128, 1.5f / sqrtf(128.0f), 0);\n"                         /* inside */
     "  entry(x, y, 3, 64, s, 0); entry(x, y, 102, 64, s, 0); entry(x, y, 0, 64, s, 0); entry(x, y, -2, 64, s, 0);\n" /* rows */
-    "  entry(x, y, 4, 65, s, 0); entry(x, y, 4, (1L << 32) + 64, s, 0);\n" /* cols */
-    "  entry(x, y, 4, 64, s * 1.01f, 0); entry(x, y, 4, 64, NAN, 0);\n" /* scale */
-    "  entry(x + 1, y, 4, 64, s, 0); entry(0, y, 4, 64, s, 0);\n" /* alignment, null */
+    "  entry(x, y, 4, 65, s, 0); entry(x, y, 4, (1L << 32) + 64, s, 0);\n"                                           /* cols */
+    "  entry(x, y, 4, 64, s * 1.01f, 0); entry(x, y, 4, 64, NAN, 0);\n"                                              /* scale */
+    "  entry(x + 1, y, 4, 64, s, 0); entry(0, y, 4, 64, s, 0);\n"  /* alignment, null */
     "  entry(x, x, 4, 64, s, 0); entry(x, x + 64, 4, 64, s, 0);\n" /* overlap */
-    "  entry(x, x + 256, 4, 64, s, 0);\n" /* touching is not overlapping */
+    "  entry(x, x + 256, 4, 64, s, 0);\n"                          /* touching is not overlapping */
     "  printf(\" %d\\n\", n);\n  return 0;\n}\n";
 
 static struct ks_json *contract(void)
@@ -62,7 +71,8 @@ TEST(the_dispatcher_takes_the_candidate_only_inside_the_proved_domain)
     ks_path_join(&exe, dir, "program");
     CHECK_OK(ks_file_write_atomic(a.data, text.data, text.len, 0644, &err));
     CHECK_OK(ks_file_write_atomic(b.data, harness_text, strlen(harness_text), 0644, &err));
-    char *const cc[] = {"gcc", "-O1", "-fwrapv", "-Wall", "-Werror", "-Wno-unused-function", a.data, b.data, "-o", exe.data, "-lm", NULL};
+    char *const cc[] = {"gcc",  "-O1",  "-fwrapv", "-Wall",  "-Werror", "-Wno-unused-function",
+                        a.data, b.data, "-o",      exe.data, "-lm",     NULL};
     CHECK_OK(ks_tool_run(cc, NULL, &err));
     char *const run[] = {exe.data, NULL};
     CHECK_OK(ks_tool_run(run, &out, &err));

@@ -57,7 +57,8 @@ TEST(equal_searches_give_equal_traces)
     CHECK_STR(hex_a, hex_b);
     ks_hash_hex(a, strlen(a), hex_file);
     CHECK_STR(hex_a, hex_file);
-    CHECK_STR(a, "{\"ev\":\"start\",\"unit\":\"a.cu\",\"n\":1}\n{\"ev\":\"verdict\",\"unit\":\"a.cu\",\"n\":2,\"verdict\":{\"speedup\":2}}\n");
+    CHECK_STR(a, "{\"ev\":\"start\",\"unit\":\"a.cu\",\"n\":1}\n{\"ev\":\"verdict\",\"unit\":\"a.cu\",\"n\":2,\"verdict\":{"
+                 "\"speedup\":2}}\n");
 }
 
 TEST(what_differs_goes_to_the_wall_file)
@@ -90,7 +91,8 @@ TEST(a_trace_that_cannot_be_written_is_an_error)
 
 static struct ks_trial sample_trial(enum ks_outcome outcome)
 {
-    struct ks_trial t = {.outcome = outcome, .correct = true, .speedup = 1.5, .speedup_lo = 1.4, .speedup_hi = 1.6, .modelled = true};
+    struct ks_trial t = {
+        .outcome = outcome, .correct = true, .speedup = 1.5, .speedup_lo = 1.4, .speedup_hi = 1.6, .modelled = true};
     t.verdict = object_with("speedup", 1.5);
     if (outcome == KS_OUTCOME_REJECTED) {
         t.correct = false;
