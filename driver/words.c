@@ -39,6 +39,8 @@ void ks_words_split(const char *text, size_t len, enum ks_word_source source, si
 
 void ks_words_insert(struct ks_words *w, size_t at, const struct ks_words *more)
 {
+    if (more->n == 0)
+        return;
     for (size_t i = 0; i < more->n; i++)
         ks_vec_push(w, more->data[i]);
     size_t tail = w->n - more->n - (at + 1);

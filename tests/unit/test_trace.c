@@ -137,8 +137,8 @@ TEST(a_line_cut_short_by_a_kill_is_left_out)
     CHECK_OK(ks_journal_append(path, "trial", "h1", &good, &err));
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     CHECK_OK(ks_file_read(path, 1 << 20, &text, &err));
-    size_t whole = text.len;
-    ks_str_addn(&text, text.data, whole / 2);
+    ks_str_reserve(&text, text.len); /* the half line below comes out of the same buffer */
+    ks_str_addn(&text, text.data, text.len / 2);
     CHECK_OK(ks_file_write_atomic(path, text.data, text.len, 0644, &err));
     struct ks_journal j;
     ks_journal_read(path, &j);
