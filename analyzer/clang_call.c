@@ -119,7 +119,9 @@ struct ks_node *ks_conv_call(struct ks_conv *c, CXCursor cursor, struct ks_node 
         return convert_launch(c, cursor, parent, kids);
     CXCursor function = clang_getCursorReferenced(cursor);
     enum CXCursorKind fk = clang_Cursor_isNull(function) ? CXCursor_InvalidFile : clang_getCursorKind(function);
-    if (fk == CXCursor_Constructor)
+    bool is_elided =
+        fk == CXCursor_InvalidFile && kids->n == 1 && ks_conv_same_span(ks_conv_span(kids->data[0]), ks_conv_span(cursor));
+    if (fk == CXCursor_Constructor || is_elided) /* before C++17 a copy that never happens stands around temporaries */
         return convert_construction(c, cursor, parent, kids);
     CXString spelling = clang_getCursorSpelling(cursor);
     const char *text = clang_getCString(spelling);

@@ -11,7 +11,8 @@
 /* Below this a hypothesis is not worth a remark. */
 #define KS_MIN_SCORE 0.1
 /* Notes under one remark. */
-#define KS_MAX_NOTES 3
+#define KS_MAX_NOTES       3
+#define KS_MIN_NOTE_WEIGHT 0.05
 
 /* ---- one case ---- */
 
@@ -44,7 +45,8 @@ static void place_of_name(const struct ks_facts *f, const struct ks_node *functi
 void ks_case_add(struct ks_case *c, const char *key, double value, double weight, const struct ks_node *node, const char *fmt,
                  ...)
 {
-    struct ks_evidence e = {.key = ks_arena_strdup(c->arena, key), .value = value};
+    weight = ks_clamp(weight, 0.0, 0.95);
+    struct ks_evidence e = {.key = ks_arena_strdup(c->arena, key), .value = value, .weight = weight};
     const struct ks_node *function = c->kernel ? c->kernel->node : c->entry->node;
     if (node)
         place_of(c->facts, node, &e.line, &e.col, &e.len);
@@ -57,7 +59,6 @@ void ks_case_add(struct ks_case *c, const char *key, double value, double weight
     va_end(ap);
     e.text = ks_arena_strdup(c->arena, ks_str_cstr(&text));
     ks_vec_push(&c->evidence, e);
-    weight = ks_clamp(weight, 0.0, 0.95);
     c->doubt *= 1.0 - weight;
     if (weight > c->heaviest) {
         c->heaviest = weight;
@@ -225,7 +226,7 @@ void ks_hypotheses_to_diags(const struct ks_hypotheses *h, const struct ks_facts
         size_t n_notes = 0;
         for (size_t k = 0; k < x->n_evidence && n_notes < KS_MAX_NOTES; k++) {
             const struct ks_evidence *e = &x->evidence[k];
-            if (ks_streq(e->text, x->text) || !e->line)
+            if (ks_streq(e->text, x->text) || !e->line || e->weight < KS_MIN_NOTE_WEIGHT)
                 continue;
             ks_diags_add(out, KS_SEV_NOTE, facts->path, e->line, e->col, e->len, NULL, "%s", e->text);
             n_notes++;
@@ -238,6 +239,7 @@ static struct ks_json *evidence_to_json(const struct ks_evidence *e)
     struct ks_json *j = ks_json_object();
     ks_json_set_str(j, "key", e->key);
     ks_json_set_num(j, "value", e->value);
+    ks_json_set_num(j, "weight", round(e->weight * 1000.0) / 1000.0);
     ks_json_set_i64(j, "line", e->line);
     ks_json_set_i64(j, "col", e->col);
     ks_json_set_str(j, "text", e->text);

@@ -14,6 +14,7 @@ struct ks_evidence {
     double value;
     uint32_t line, col, len; /* 1-based place, 0: none */
     char *text;              /* one sentence for people */
+    double weight;           /* how strongly it speaks for the layer, [0,1): docs/EVIDENCE.md */
 };
 
 struct ks_hypothesis {

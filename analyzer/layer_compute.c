@@ -81,12 +81,36 @@ static void note(int *n, const struct ks_node **first, const struct ks_node *nod
         *first = node;
 }
 
+/* The other operand of a double constant is single or half precision. */
+static bool meets_single(const struct ks_node *n)
+{
+    const struct ks_node *p = n->parent;
+    while (p && (p->kind == KS_NODE_PAREN || p->kind == KS_NODE_UNARY)) {
+        n = p;
+        p = p->parent;
+    }
+    if (!p || p->kind != KS_NODE_BINARY || ks_streq(p->op, "="))
+        return false;
+    const struct ks_type *other = p->children[p->children[0] == n]->type;
+    return other && (other->kind == KS_TYPE_FLOAT || other->kind == KS_TYPE_HALF || other->kind == KS_TYPE_BF16);
+}
+
+/* Does the kernel keep doubles in memory, so that its double arithmetic is meant? */
+static bool holds_doubles(const struct ks_kernel *k)
+{
+    for (size_t i = 0; i < k->n_accesses; i++) {
+        if (k->accesses[i].element && k->accesses[i].element->kind == KS_TYPE_DOUBLE)
+            return true;
+    }
+    return false;
+}
+
 static bool visit_operation(const struct ks_node *n, void *data)
 {
     struct operations *o = data;
     bool divides = n->kind == KS_NODE_BINARY &&
                    (ks_streq(n->op, "/") || ks_streq(n->op, "/=") || ks_streq(n->op, "%") || ks_streq(n->op, "%="));
-    if (n->kind == KS_NODE_FLOAT_LITERAL && n->type && n->type->kind == KS_TYPE_DOUBLE)
+    if (n->kind == KS_NODE_FLOAT_LITERAL && n->type && n->type->kind == KS_TYPE_DOUBLE && meets_single(n))
         note(&o->double_literals, &o->first_double, n);
     bool half = n->type && (n->type->kind == KS_TYPE_HALF || n->type->kind == KS_TYPE_BF16);
     bool computes = n->kind == KS_NODE_BINARY && (ks_streq(n->op, "+") || ks_streq(n->op, "-") || ks_streq(n->op, "*") ||
@@ -125,8 +149,9 @@ void ks_case_compute(struct ks_case *c)
         ks_case_add(c, "double_literals", o.double_literals, 0.45, o.first_double,
                     "this constant is a double, and the arithmetic around it becomes double precision");
     if (c->kernel->n_flops_double)
-        ks_case_add(c, "double_ops", (double)c->kernel->n_flops_double, 0.2, o.first_double, "%lld double-precision operation%s",
-                    (long long)c->kernel->n_flops_double, c->kernel->n_flops_double == 1 ? "" : "s");
+        ks_case_add(c, "double_ops", (double)c->kernel->n_flops_double, holds_doubles(c->kernel) ? 0.04 : 0.2, o.first_double,
+                    "%lld double-precision operation%s", (long long)c->kernel->n_flops_double,
+                    c->kernel->n_flops_double == 1 ? "" : "s");
     if (o.divisions)
         ks_case_add(c, "divisions_in_loop", o.divisions, 0.15, o.first_division, "a floating-point division in every iteration");
     if (o.int_divisions)

@@ -81,7 +81,8 @@ static void add_reuse(struct ks_case *c)
         ks_case_add(c, "block_reuse_reads", reused, 1.0 - pow(1.0 - per_place, reused), first->node,
                     "threads of a block read the same element of '%s' from global memory%s", first->buffer->name,
                     hot ? " in every iteration" : "");
-    ks_case_add(c, "reuse_factor", factor, 0.0, first->node, "an element is read by up to %.0f threads of the block", factor);
+    ks_case_add(c, "reuse_factor", factor, 0.0, first->node,
+                "threads of a block that read one element, 0 where run-time sizes decide: %.0f", factor);
 }
 
 static void add_neighbours(struct ks_case *c)

@@ -124,7 +124,7 @@ static double overhead_share(const struct ks_case *c)
 static void add_handovers(struct ks_case *c)
 {
     size_t n = 0, elementwise = 0, temporary = 0;
-    const struct ks_handover *first = NULL, *first_elementwise = NULL;
+    const struct ks_handover *first = NULL, *first_elementwise = NULL, *first_temporary = NULL;
     for (size_t i = 0; i < c->facts->n_handovers; i++) {
         const struct ks_handover *h = &c->facts->handovers[i];
         if (h->consumer->entry != c->entry)
@@ -132,7 +132,8 @@ static void add_handovers(struct ks_case *c)
         first = n++ ? first : h;
         if (h->elementwise && elementwise++ == 0)
             first_elementwise = h;
-        temporary += h->last_reader;
+        if (h->last_reader && temporary++ == 0)
+            first_temporary = h;
     }
     if (n == 0)
         return;
@@ -147,8 +148,8 @@ static void add_handovers(struct ks_case *c)
                     first_elementwise->consumer->kernel->name, first_elementwise->buffer->name,
                     first_elementwise->producer->kernel->name);
     if (temporary)
-        ks_case_add(c, "handovers_temporary", (double)temporary, 0.1, first->consumer->node, "no launch after %s reads '%s'",
-                    first->consumer->kernel->name, first->buffer->name);
+        ks_case_add(c, "handovers_temporary", (double)temporary, 0.1, first_temporary->consumer->node,
+                    "no launch after %s reads '%s'", first_temporary->consumer->kernel->name, first_temporary->buffer->name);
 }
 
 void ks_case_operator_boundary(struct ks_case *c)
@@ -160,7 +161,7 @@ void ks_case_operator_boundary(struct ks_case *c)
         if (e->launches[i]->in_loop && in_loop++ == 0)
             looped = e->launches[i];
     }
-    ks_case_add(c, "launches", (double)e->n_launches, e->n_launches > 1 ? 0.15 : 0.0, e->launches[0]->node,
+    ks_case_add(c, "launches", (double)e->n_launches, e->n_launches > 1 ? 0.06 : 0.0, e->launches[0]->node,
                 "%zu launch%s in one call", e->n_launches, e->n_launches == 1 ? "" : "es");
     add_handovers(c);
     if (in_loop)

@@ -79,6 +79,13 @@ static const struct ks_access *row_walk(const struct ks_kernel *k, const struct 
     return NULL;
 }
 
+/* A loop that starts at the block's number is shared out over the grid. */
+static bool shared_by_blocks(const struct ks_poly *first)
+{
+    return ks_poly_uses(first, KS_VAR_BLOCK_X, NULL) || ks_poly_uses(first, KS_VAR_BLOCK_Y, NULL) ||
+           ks_poly_uses(first, KS_VAR_BLOCK_Z, NULL);
+}
+
 static void add_loops(struct ks_case *c)
 {
     const struct ks_kernel *k = c->kernel;
@@ -88,7 +95,9 @@ static void add_loops(struct ks_case *c)
     bool two_dimensional = k->uses_thread & KS_THREAD_Y;
     for (size_t i = 0; i < k->n_loops; i++) {
         const struct ks_loop *l = &k->loops[i];
-        bool runs_long = l->variable && l->lane_uniform && l->trip_count < 0 && !l->has_barrier && !l->shrink;
+        int64_t step;
+        bool alone = ks_poly_is_const(&l->step_poly, &step) && l->first_poly.known && !shared_by_blocks(&l->first_poly);
+        bool runs_long = alone && l->variable && l->lane_uniform && l->trip_count < 0 && !l->has_barrier && !l->shrink;
         bool reads = false;
         for (size_t j = 0; j < k->n_accesses; j++)
             reads |= k->accesses[j].loop == l && ks_access_is_global(&k->accesses[j]);

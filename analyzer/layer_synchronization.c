@@ -2,6 +2,9 @@
 
 #include "analyzer/evidence.h"
 
+#include "analyzer/expand.h"
+#include "analyzer/poly.h"
+#include "analyzer/usage.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -76,6 +79,19 @@ static void add_barriers(struct ks_case *c)
                     "not every thread of the block may reach this barrier");
 }
 
+/* Behind `if (threadIdx.x == 0)` and the like. */
+static bool run_by_one_thread(const struct ks_node *n)
+{
+    for (const struct ks_node *p = n->parent; p; n = p, p = p->parent) {
+        if (p->kind != KS_NODE_IF || n != p->children[1])
+            continue;
+        const struct ks_node *cond = ks_node_strip(p->children[0]);
+        if (ks_node_is(cond, KS_NODE_BINARY, "==") && (ks_node_thread_mask(cond) & KS_THREAD_X))
+            return true;
+    }
+    return false;
+}
+
 static void add_atomics(struct ks_case *c)
 {
     const struct ks_kernel *k = c->kernel;
@@ -90,7 +106,7 @@ static void add_atomics(struct ks_case *c)
             first_shared = a;
         if (!is_shared && global++ == 0)
             first = a;
-        if (a->stride == KS_STRIDE_UNIFORM && same++ == 0)
+        if (a->stride == KS_STRIDE_UNIFORM && !run_by_one_thread(a->node) && same++ == 0)
             first_same = a;
         if (a->stride == KS_STRIDE_IRREGULAR && from_data++ == 0)
             first_data = a;

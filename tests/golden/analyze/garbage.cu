@@ -1,0 +1,4 @@
+// Not CUDA at all.
+the quick brown fox {
+    jumps over
+}

@@ -1,0 +1,212 @@
+/* Broken, cut off, huge and deep units: a clear answer each time, never a crash. */
+
+#include "tests/unit/test.h"
+
+#include "analyzer/hypothesis.h"
+#include "tests/unit/facts_util.h"
+
+static void use(struct unit *u)
+{
+    struct ks_hypotheses h;
+    if (!u->facts)
+        return;
+    ks_hypotheses_derive(u->facts, NULL, 0, NULL, &u->arena, &h);
+    ks_hypotheses_to_diags(&h, u->facts, &u->diags);
+    ks_json_free(ks_hypotheses_to_json(&h, u->facts));
+}
+
+TEST(an_error_marks_its_function_and_spares_the_others)
+{
+    struct unit u;
+    unit_parse(&u, "__global__ void bad(float *x) { x[0] = nothing; }\n"
+                   "__global__ void good(float *x) { x[threadIdx.x] = 1; }\n"
+                   "void run(float *x) { good<<<1, 32>>>(x); bad<<<1, 32>>>(y); }\n");
+    CHECK_INT(u.code, KS_OK);
+    CHECK(ks_facts_kernel(u.facts, "bad")->has_error);
+    CHECK(!ks_facts_kernel(u.facts, "good")->has_error);
+    CHECK(ks_facts_entry(u.facts, "run")->has_error);
+    CHECK_INT(ks_diags_count(&u.diags, KS_SEV_ERROR), 2);
+    CHECK_INT(u.diags.data[0].line, 1);
+    CHECK_INT(u.diags.data[0].col, 40);
+    CHECK_INT(u.diags.data[0].len, 7);
+    CHECK_STR(u.diags.data[0].file, "unit.cu");
+    use(&u);
+    unit_release(&u);
+}
+
+TEST(nothing_usable_is_a_syntax_error_with_places)
+{
+    struct unit u;
+    unit_parse(&u, "__global__ void k(float *x) { x[0] = ; }\n");
+    CHECK_INT(u.code, KS_ERR_SYNTAX);
+    CHECK(u.facts == NULL);
+    CHECK(u.diags.n > 0 && u.diags.data[0].line == 1);
+    CHECK_CONTAINS(u.err.message, "unit.cu");
+    unit_release(&u);
+}
+
+TEST(an_empty_unit_has_no_facts_but_no_errors)
+{
+    struct unit u;
+    unit_parse(&u, "");
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.facts->n_kernels + u.facts->n_entries + u.diags.n, 0);
+    use(&u);
+    unit_release(&u);
+}
+
+TEST(a_unit_cut_off_anywhere_does_not_crash)
+{
+    struct unit whole;
+    unit_parse_example(&whole, "attention");
+    size_t len = whole.facts ? whole.facts->source_len : 0;
+    CHECK(len > 1000);
+    for (size_t i = 1; i < 12 && len; i++) {
+        struct unit u;
+        char *text = ks_xstrndup(whole.facts->source, len * i / 12);
+        unit_parse(&u, text);
+        CHECK(u.code == KS_OK || u.code == KS_ERR_SYNTAX);
+        CHECK(u.code == KS_OK || u.diags.n > 0);
+        use(&u);
+        unit_release(&u);
+        free(text);
+    }
+    unit_release(&whole);
+}
+
+TEST(thousands_of_lines_are_fine)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    for (int k = 0; k < 60; k++) {
+        ks_str_addf(&text,
+                    "__global__ void k%d(const float *a, float *o, int n) {\n    int i = blockIdx.x * blockDim.x + "
+                    "threadIdx.x;\n    float s = 0;\n",
+                    k);
+        for (int i = 0; i < 60; i++)
+            ks_str_addf(&text, "    s += a[i + %d * n] * 2.0f;\n", i);
+        ks_str_add(&text, "    o[i] = s;\n}\n");
+    }
+    ks_str_add(&text, "void run(const float *a, float *o, int n) {\n");
+    for (int k = 0; k < 60; k++)
+        ks_str_addf(&text, "    k%d<<<n, 256>>>(a, o, n);\n", k);
+    ks_str_add(&text, "}\n");
+    struct unit u;
+    unit_parse(&u, ks_str_cstr(&text));
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.facts->n_kernels, 60);
+    CHECK_INT(u.facts->n_launches, 60);
+    CHECK_INT(u.facts->kernels[59].n_accesses, 61);
+    use(&u);
+    unit_release(&u);
+}
+
+TEST(deep_and_doubling_expressions_end)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_add(&text, "__global__ void k(float *a, int n) {\n    int v0 = threadIdx.x + n;\n");
+    for (int i = 1; i < 60; i++)
+        ks_str_addf(&text, "    int v%d = v%d * n + v%d / (v%d + 1);\n", i, i - 1, i - 1, i - 1);
+    ks_str_add(&text, "    a[v59] = 0");
+    for (int i = 0; i < 3000; i++)
+        ks_str_addf(&text, " + a[%d]", i);
+    ks_str_add(&text, ";\n    a[");
+    for (int i = 0; i < 200; i++)
+        ks_str_add(&text, "(1 + ");
+    ks_str_add(&text, "n");
+    for (int i = 0; i < 200; i++)
+        ks_str_add(&text, ")");
+    ks_str_add(&text, "] = 1;\n}\n");
+    struct unit u;
+    unit_parse(&u, ks_str_cstr(&text));
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.facts->n_kernels, 1);
+    use(&u);
+    unit_release(&u);
+}
+
+TEST(unusual_statements_keep_their_shape)
+{
+    struct unit u;
+    unit_parse(&u, "struct acc { float v; __device__ void add(float x) { v += x; } __device__ float operator()(int i) const { "
+                   "return v * i; } };\n"
+                   "__device__ int table_dev[4];\n"
+                   "enum { WIDTH = 1 << 3 };\n"
+                   "constexpr int DEPTH = WIDTH * 2;\n"
+                   "__global__ void k(float *a, const int *b, int n) {\n"
+                   "    acc t{1.0f};\n"
+                   "    t.add(a[0]);\n"
+                   "    auto f = [=](int i) { return a[i] + t(i); };\n"
+                   "    switch (n) { case 1: a[1] = f(2); break; default: a[2] = 0; }\n"
+                   "    do { n -= 1; if (n == 3) continue; } while (n > 0);\n"
+                   "    for (int i = 0, j = DEPTH; i < WIDTH; ++i, --j) a[i * DEPTH + j] = b[j];\n"
+                   "    for (;;) break;\n"
+                   "    if (int m = n; m > 2) a[m] = 1; else a[m + 1] = table_dev[m & 3];\n"
+                   "    float &r = a[n * 2];\n"
+                   "    r += 1.0f;\n"
+                   "    a[b[n]] = sizeof(float) * WIDTH;\n"
+                   "    goto done;\n"
+                   "done:\n"
+                   "    asm volatile(\"membar.gl;\");\n"
+                   "}\n");
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.diags.n, 0);
+    const struct ks_kernel *k = &u.facts->kernels[0];
+    CHECK(k->uses_inline_asm);
+    const struct ks_access *a = access_of(k, "a", true, 0);
+    CHECK_STR(a ? poly_text(&a->index) : "", "1");
+    CHECK(access_of(k, "table_dev", false, 0) != NULL);
+    CHECK(access_of(k, "b", false, 0) != NULL);
+    const struct ks_access *gather = access_of(k, "a", true, 6);
+    CHECK(gather && gather->index.has_opaque);
+    use(&u);
+    unit_release(&u);
+}
+
+TEST(nvcc_words_reach_the_parse)
+{
+    static const char text[] = "#include \"there.h\"\n"
+                               "#if A != 1 || B != 2 || defined(C)\n#error macros\n#endif\n"
+                               "__global__ void k(float *x) { x[THERE] = __CUDA_ARCH__; }\n"
+                               "template <class T> concept yes = true;\n";
+    char dir[] = "/tmp/kscc-test-XXXXXX";
+    CHECK(mkdtemp(dir) != NULL);
+    KS_AUTO_STR struct ks_str header = KS_STR_INIT;
+    struct ks_err err;
+    ks_path_join(&header, dir, "there.h");
+    CHECK_OK(ks_file_write_atomic(ks_str_cstr(&header), "#define THERE 7\n", 16, 0644, &err));
+    char *words[] = {(char *)"nvcc",
+                     (char *)"-DA=1,B=2",
+                     (char *)"-DC",
+                     (char *)"-U",
+                     (char *)"C",
+                     (char *)"-I",
+                     dir,
+                     (char *)"-O3",
+                     (char *)"-lineinfo",
+                     (char *)"--use_fast_math",
+                     (char *)"-Xptxas",
+                     (char *)"-v",
+                     (char *)"-Xcompiler",
+                     (char *)"-fPIC,-Wall",
+                     (char *)"-std=c++20",
+                     (char *)"-gencode",
+                     (char *)"arch=compute_80,code=[sm_80,compute_80]",
+                     (char *)"-t4",
+                     (char *)"-o",
+                     (char *)"-I",
+                     (char *)"-c",
+                     (char *)"unit.cu",
+                     NULL};
+    struct unit u;
+    unit_parse_words(&u, "unit.cu", text, words);
+    CHECK_INT(u.code, KS_OK);
+    for (size_t i = 0; i < u.diags.n; i++)
+        printf("%u: %s\n", u.diags.data[i].line, u.diags.data[i].message);
+    CHECK_INT(u.diags.n, 0);
+    const struct ks_access *x = u.facts ? access_of(&u.facts->kernels[0], "x", true, 0) : NULL;
+    CHECK_STR(x ? poly_text(&x->index) : "", "7");
+    unit_release(&u);
+    CHECK_OK(ks_dir_remove(dir, &err));
+}
+
+TEST_MAIN
