@@ -1,9 +1,11 @@
 /* Shapes for the numerics gate.  Four families take turns, so that any n gets some of each:
  *   edges       all dims smallest; each dim as large as max_bytes allows with the others smallest; all dims largest
- *   neighbours  a timing point, shrunk until it fits, with every dim moved by one or two
+ *   neighbours  a timing point, shrunk until it fits, each dim moved by one or two or rounded to a power of two
  *   primes      prime values, which no tile divides
  *   random      log-uniform over the domain
- * The choices within a family come from Philox4x64-10 under the key: who does not know the key does not know the shapes. */
+ * What does not fit is shrunk evenly or, in every other neighbour and in random shapes, with one dim left large as long as
+ * possible, the widest first: code for long rows must meet long rows even where there is little memory.  The choices within a
+ * family come from Philox4x64-10 under the key: who does not know the key does not know the shapes. */
 
 #include "harness/contract.h"
 
@@ -18,6 +20,8 @@ struct fuzz {
     philox4x64_key_t key;
     struct ks_shape *shapes;
     size_t n, max;
+    size_t widest[KS_MAX_DIMS]; /* free dims, the one with the largest range first */
+    size_t n_free;
 };
 
 static uint64_t draw(struct fuzz *f)
@@ -93,34 +97,50 @@ static bool complete(const struct fuzz *f, struct ks_shape *s, int64_t *ret_byte
     return true;
 }
 
-/* Lowers the dim furthest above its smallest value until the buffers fit.  keep: a dim to lower last, SIZE_MAX none. */
+#define KEPT_LARGE 256 /* the kept dim is brought down to this while the others still have */
+#define OTHERS     16  /* that much each */
+
+/* The dim furthest above its smallest value among those above `floor_value`; SIZE_MAX: none. */
+static size_t furthest(const struct fuzz *f, const struct ks_shape *s, size_t except, int64_t floor_value)
+{
+    size_t best = SIZE_MAX;
+    double best_ratio = 1.0;
+    for (size_t i = 0; i < f->n_free; i++) {
+        size_t dim = f->widest[i];
+        double ratio = ((double)s->dim[dim] + 1) / ((double)dim_smallest(&f->c->dims[dim]) + 1);
+        if (dim != except && s->dim[dim] > floor_value && ratio > best_ratio) {
+            best = dim;
+            best_ratio = ratio;
+        }
+    }
+    return best;
+}
+
+/* The dim to lower next: the others to OTHERS, then the kept one to KEPT_LARGE, then the others to nothing, then the kept one. */
+static size_t next_to_lower(const struct fuzz *f, const struct ks_shape *s, size_t keep)
+{
+    size_t dim = furthest(f, s, keep, keep == SIZE_MAX ? -1 : OTHERS);
+    if (dim != SIZE_MAX || keep == SIZE_MAX)
+        return dim;
+    if (s->dim[keep] > KEPT_LARGE && s->dim[keep] > dim_smallest(&f->c->dims[keep]))
+        return keep;
+    dim = furthest(f, s, keep, -1);
+    return dim != SIZE_MAX ? dim : furthest(f, s, SIZE_MAX, -1);
+}
+
+/* Lowers dims until the buffers fit.  keep: a dim to leave large as long as possible, SIZE_MAX: none, lower evenly. */
 static bool shrink(const struct fuzz *f, struct ks_shape *s, size_t keep)
 {
     for (int round = 0; round < 64 * KS_MAX_DIMS; round++) {
         int64_t bytes;
         if (complete(f, s, &bytes) && bytes <= f->max_bytes)
             return true;
-        size_t widest = SIZE_MAX;
-        double widest_ratio = 1.0;
-        for (size_t i = 0; i < f->c->n_dims; i++) {
-            const struct ks_dim *d = &f->c->dims[i];
-            if (d->derived || i == keep)
-                continue;
-            double ratio = ((double)s->dim[i] + 1) / ((double)dim_smallest(d) + 1);
-            if (ratio > widest_ratio) {
-                widest = i;
-                widest_ratio = ratio;
-            }
-        }
-        if (widest == SIZE_MAX && keep == SIZE_MAX)
+        size_t dim = next_to_lower(f, s, keep);
+        if (dim == SIZE_MAX)
             return false;
-        if (widest == SIZE_MAX) {
-            widest = keep;
-            keep = SIZE_MAX;
-        }
-        const struct ks_dim *d = &f->c->dims[widest];
-        int64_t lower = dim_floor(d, s->dim[widest] - s->dim[widest] / 4 - 1);
-        s->dim[widest] = lower < s->dim[widest] ? lower : dim_smallest(d);
+        const struct ks_dim *d = &f->c->dims[dim];
+        int64_t lower = dim_floor(d, s->dim[dim] - s->dim[dim] / 4 - 1);
+        s->dim[dim] = lower < s->dim[dim] ? lower : dim_smallest(d);
     }
     return false;
 }
@@ -145,70 +165,96 @@ static struct ks_shape smallest_shape(const struct fuzz *f)
     return s;
 }
 
+/* The largest value of dim `one` with which the shape fits, by bisection: the true edge may be far beyond what can be held. */
+static void grow_until_full(const struct fuzz *f, struct ks_shape *s, size_t one)
+{
+    const struct ks_dim *d = &f->c->dims[one];
+    int64_t bytes, good = dim_smallest(d), bad = d->hi + 1;
+    while (bad - good > 1) {
+        int64_t legal = s->dim[one] = dim_floor(d, good + (bad - good) / 2);
+        if (legal <= good) {
+            good += (bad - good) / 2; /* no legal value in the lower half */
+        } else if (complete(f, s, &bytes) && bytes <= f->max_bytes) {
+            good = legal;
+        } else {
+            bad = legal;
+        }
+    }
+    s->dim[one] = dim_floor(d, good);
+}
+
 /* Edge number k; false when there are no more. */
 static bool offer_edge(struct fuzz *f, size_t k)
 {
     struct ks_shape s = smallest_shape(f);
-    if (k == 0) {
-        offer(f, s);
-        return true;
-    }
-    if (k > f->c->n_dims + 1)
+    if (k > f->n_free + 1)
         return false;
-    size_t one = k - 1; /* n_dims: all of them */
-    for (size_t i = 0; i < f->c->n_dims; i++)
-        if (!f->c->dims[i].derived && (i == one || one == f->c->n_dims))
-            s.dim[i] = dim_floor(&f->c->dims[i], f->c->dims[i].hi);
-    if (one < f->c->n_dims && f->c->dims[one].derived)
-        return true;
-    /* The largest value that fits, by bisection: the true edge may be far beyond what can be held. */
-    int64_t bytes;
-    if (one < f->c->n_dims && !(complete(f, &s, &bytes) && bytes <= f->max_bytes)) {
-        int64_t good = dim_smallest(&f->c->dims[one]), bad = s.dim[one];
-        while (bad - good > 1) {
-            int64_t legal = s.dim[one] = dim_floor(&f->c->dims[one], good + (bad - good) / 2);
-            if (complete(f, &s, &bytes) && bytes <= f->max_bytes) {
-                if (legal <= good)
-                    break;
-                good = legal;
-            } else {
-                bad = legal;
-            }
-        }
-        s.dim[one] = good;
-    }
+    if (k == f->n_free + 1)
+        for (size_t i = 0; i < f->n_free; i++)
+            s.dim[f->widest[i]] = dim_floor(&f->c->dims[f->widest[i]], f->c->dims[f->widest[i]].hi);
+    else if (k > 0)
+        grow_until_full(f, &s, f->widest[k - 1]);
     offer(f, s);
     return true;
 }
 
-static void offer_neighbour(struct fuzz *f)
+/* The dim to keep large in this turn. */
+static size_t keep_of(const struct fuzz *f, size_t turn)
+{
+    return f->n_free ? f->widest[turn % f->n_free] : SIZE_MAX;
+}
+
+static int64_t power_of_two_floor(int64_t v)
+{
+    return v < 1 ? v : (int64_t)1 << (63 - __builtin_clzll((unsigned long long)v));
+}
+
+static void offer_neighbour(struct fuzz *f, size_t keep)
 {
     if (f->c->n_times == 0)
         return;
     struct ks_shape s = f->c->times[draw_below(f, (int64_t)f->c->n_times)].shape;
-    if (!shrink(f, &s, SIZE_MAX))
+    if (!shrink(f, &s, keep))
         return;
-    for (size_t i = 0; i < f->c->n_dims; i++) {
-        const struct ks_dim *d = &f->c->dims[i];
-        if (!d->derived)
-            s.dim[i] = d->choices ? dim_random(f, d) : dim_floor(d, s.dim[i] + d->multiple * (draw_below(f, 4) - 2));
+    for (size_t i = 0; i < f->n_free; i++) {
+        const struct ks_dim *d = &f->c->dims[f->widest[i]];
+        int64_t *v = &s.dim[f->widest[i]];
+        if (d->choices)
+            *v = dim_random(f, d);
+        else
+            *v = dim_floor(d, draw_below(f, 3) == 0 ? power_of_two_floor(*v) : *v + d->multiple * (draw_below(f, 4) - 2));
     }
-    if (shrink(f, &s, SIZE_MAX))
+    if (shrink(f, &s, keep))
         offer(f, s);
 }
 
-static void offer_random(struct fuzz *f, bool primes)
+static void offer_random(struct fuzz *f, size_t keep, bool primes)
 {
     struct ks_shape s = {0};
-    for (size_t i = 0; i < f->c->n_dims; i++)
-        if (!f->c->dims[i].derived)
-            s.dim[i] = dim_random(f, &f->c->dims[i]);
-    if (!shrink(f, &s, f->c->n_dims ? (size_t)draw_below(f, (int64_t)f->c->n_dims) : SIZE_MAX))
+    for (size_t i = 0; i < f->n_free; i++)
+        s.dim[f->widest[i]] = dim_random(f, &f->c->dims[f->widest[i]]);
+    if (!shrink(f, &s, keep))
         return;
-    for (size_t i = 0; primes && i < f->c->n_dims; i++)
-        if (!f->c->dims[i].derived)
-            s.dim[i] = dim_prime_below(&f->c->dims[i], s.dim[i]);
+    for (size_t i = 0; primes && i < f->n_free; i++)
+        s.dim[f->widest[i]] = dim_prime_below(&f->c->dims[f->widest[i]], s.dim[f->widest[i]]);
     offer(f, s);
+}
+
+static void order_by_range(struct fuzz *f)
+{
+    for (size_t i = 0; i < f->c->n_dims; i++) {
+        const struct ks_dim *d = &f->c->dims[i];
+        if (d->derived)
+            continue;
+        size_t k = f->n_free++; /* insertion, stable */
+        for (; k > 0; k--) {
+            const struct ks_dim *o = &f->c->dims[f->widest[k - 1]];
+            if ((double)o->hi * ((double)d->lo + 1) >= (double)d->hi * ((double)o->lo + 1))
+                break;
+            f->widest[k] = f->widest[k - 1];
+        }
+        f->widest[k] = i;
+    }
 }
 
 size_t ks_contract_fuzz_shapes(const struct ks_contract *c, const uint8_t key[32], size_t max_bytes, struct ks_shape *shapes,
@@ -217,13 +263,14 @@ size_t ks_contract_fuzz_shapes(const struct ks_contract *c, const uint8_t key[32
     struct fuzz f = {.c = c, .max_bytes = max_bytes > INT64_MAX ? INT64_MAX : (int64_t)max_bytes, .shapes = shapes, .max = n};
     memcpy(f.key.v, key, sizeof f.key.v);
     memcpy(&f.counter.v[2], key + 16, 16);
+    order_by_range(&f);
     bool edges_left = true;
     for (size_t turn = 0; f.n < n && turn < 16 * n + 64; turn++) {
         if (edges_left)
             edges_left = offer_edge(&f, turn);
-        offer_neighbour(&f);
-        offer_random(&f, true);
-        offer_random(&f, false);
+        offer_neighbour(&f, turn % 2 ? SIZE_MAX : keep_of(&f, turn / 2));
+        offer_random(&f, SIZE_MAX, true);
+        offer_random(&f, keep_of(&f, turn), false);
     }
     return f.n;
 }

@@ -111,19 +111,19 @@ static double kind_fit(enum ks_question_kind kind, enum ks_decision_point point)
     return 0;
 }
 
-/* What trials and questions so far leave of a layer's interest: each fruitless trial in it since the last gain takes 0.6, each
- * question already put about it 0.85. */
-static double layer_freshness(const struct ks_bank *bank, const struct ks_picker_view *v, enum ks_layer layer)
+/* What trials and questions so far leave of a question's interest: each fruitless trial in its layer since the last gain takes 0.6,
+ * each question already put about the layer 0.85, and each time that this one was put 0.5. */
+static double freshness(const struct ks_bank *bank, const struct ks_picker_view *v, const struct ks_question *q)
 {
     double f = 1;
     size_t fruitless = ks_view_trials_without_gain(v);
     for (size_t i = v->n_trials - fruitless; i < v->n_trials; i++)
-        if (v->trials[i].layer == layer)
+        if (v->trials[i].layer == q->layer)
             f *= 0.6;
     for (size_t a = 0; a < v->n_asked; a++)
         for (size_t i = 0; i < bank->n; i++)
-            if (bank->data[i].layer == layer && strcmp(bank->data[i].id, v->asked[a].question_id) == 0)
-                f *= 0.85;
+            if (bank->data[i].layer == q->layer && strcmp(bank->data[i].id, v->asked[a].question_id) == 0)
+                f *= &bank->data[i] == q ? 0.85 * 0.5 : 0.85;
     return f;
 }
 
@@ -158,7 +158,7 @@ const struct ks_question *ks_bank_pick(const struct ks_bank *bank, const struct 
         double need = 0.05 + 0.95 * ks_view_layer_score(v, q->layer);
         if (point == KS_POINT_REPEATED_FAIL && names_failure(q->when))
             need = fmax(need, 0.8);
-        double score = need * kind_fit(q->kind, point) * layer_freshness(bank, v, q->layer) *
+        double score = need * kind_fit(q->kind, point) * freshness(bank, v, q) *
                        ks_memory_promise(memory, q->id, q->layer, v->family);
         if (score > best_score) { /* ties: the first in the bank */
             best = q;

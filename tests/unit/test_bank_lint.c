@@ -49,17 +49,17 @@ TEST(the_shipped_bank_obeys_every_rule)
     ks_arena_release(&arena);
 }
 
-/* Every key that a question refers to is one that docs/EVIDENCE.md defines, and every gate exists. */
-static void check_names(const struct ks_condition *c, const struct ks_question *q, const char *evidence_manual)
+/* Every key that a question refers to is one that the analyzer derives, and every gate exists.  analyzer: its sources. */
+static void check_names(const struct ks_condition *c, const struct ks_question *q, const char *analyzer)
 {
     if (!c)
         return;
     if (c->kind == KS_COND_EVIDENCE) {
         KS_AUTO_STR struct ks_str row = KS_STR_INIT;
-        ks_str_addf(&row, "| `%s` |", c->name);
-        if (!strstr(evidence_manual, row.data))
+        ks_str_addf(&row, "\"%s\"", c->name);
+        if (!strstr(analyzer, row.data))
             printf("question '%s' refers to the unknown evidence '%s'\n", q->id, c->name);
-        CHECK(strstr(evidence_manual, row.data) != NULL);
+        CHECK(strstr(analyzer, row.data) != NULL);
     }
     if (c->kind == KS_COND_FAILED_GATE) {
         static const char *const gates[] = {
@@ -73,20 +73,24 @@ static void check_names(const struct ks_condition *c, const struct ks_question *
         CHECK(known);
     }
     for (size_t i = 0; i < c->n_children; i++)
-        check_names(c->children[i], q, evidence_manual);
+        check_names(c->children[i], q, analyzer);
 }
 
-TEST(conditions_refer_to_evidence_and_gates_that_exist)
+TEST(conditions_refer_to_evidence_that_the_analyzer_derives_and_gates_that_exist)
 {
     struct ks_err err = {0};
     struct ks_arena arena;
     struct ks_bank bank = {0};
-    KS_AUTO_STR struct ks_str manual = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str sources = KS_STR_INIT;
+    glob_t found = {0};
     ks_arena_init(&arena);
     CHECK_OK(ks_bank_load(KSCC_SOURCE_DIR "/questions/bank", &arena, &bank, &err));
-    CHECK_OK(ks_file_read(KSCC_SOURCE_DIR "/docs/EVIDENCE.md", KS_MAX_SOURCE_BYTES, &manual, &err));
+    CHECK_INT(glob(KSCC_SOURCE_DIR "/analyzer/*.c", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        CHECK_OK(ks_file_read(found.gl_pathv[i], KS_MAX_SOURCE_BYTES, &sources, &err));
+    globfree(&found);
     for (size_t i = 0; i < bank.n; i++)
-        check_names(bank.data[i].when, &bank.data[i], ks_str_cstr(&manual));
+        check_names(bank.data[i].when, &bank.data[i], ks_str_cstr(&sources));
     ks_arena_release(&arena);
 }
 

@@ -68,6 +68,35 @@ TEST(a_small_n_still_gets_an_edge_and_a_ragged_shape)
     ks_arena_release(&arena);
 }
 
+/* Ten shapes in a quarter of a mebibyte must still hold rows longer than any tile, and two dims that are both larger than a
+ * block. */
+TEST(little_memory_still_meets_long_rows)
+{
+    ks_arena_init(&arena);
+    struct ks_shape shapes[10];
+    const struct ks_contract *c = parse(attention);
+    const struct ks_contract *grid =
+        parse("// kscc: entry f\n// kscc: dims h=1..8192 w=1..8192\n// kscc: in i : float[h,w]\n// kscc: out o : float[h,w]\n"
+              "// kscc: time h=8192 w=8192\n");
+    for (uint8_t k = 0; k < 20; k++) {
+        const uint8_t key[32] = {k, 77};
+        bool long_row = false, both = false, wide = false, tall = false;
+        size_t n = ks_contract_fuzz_shapes(c, key, 256 << 10, shapes, 10);
+        CHECK_INT(n, 10);
+        for (size_t i = 0; i < n; i++)
+            long_row |= shapes[i].dim[2] > 160;
+        n = ks_contract_fuzz_shapes(grid, key, 256 << 10, shapes, 10);
+        CHECK_INT(n, 10);
+        for (size_t i = 0; i < n; i++) {
+            both |= shapes[i].dim[0] > 64 && shapes[i].dim[1] > 64;
+            wide |= shapes[i].dim[1] > 1024;
+            tall |= shapes[i].dim[0] > 1024;
+        }
+        CHECK(long_row && both && wide && tall);
+    }
+    ks_arena_release(&arena);
+}
+
 TEST(edges_reach_the_end_of_the_domain_or_of_the_memory)
 {
     ks_arena_init(&arena);
