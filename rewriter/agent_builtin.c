@@ -65,7 +65,8 @@ static struct lesson learn(const struct ks_agent_view *v, const struct ks_site *
             l.label_trials++;
         if (a->accepted)
             continue;
-        if (!a->correct && is_wrong_idea(a->failed_gate))
+        bool precision = site->retry_numerics && ks_streq(a->failed_gate, "numerics") && strcmp(a->transform, label) != 0;
+        if (!a->correct && is_wrong_idea(a->failed_gate) && !precision)
             l.wrong = true;
         else
             l.variants_failed++;

@@ -50,10 +50,11 @@ struct ks_matmul {
 /* False when the launch's kernel is something else. */
 bool ks_matmul_match(const struct ks_facts *f, const struct ks_launch *launch, struct ks_matmul *ret);
 
-/* "int i = EXPR;" for every declaration that `expr` (or, for NULL, the epilogue) needs and that is not uniform, in source order,
- * one a line with `indent`; `thread_axis` references to threadIdx become `thread_text` (0: none). */
-void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const struct ks_node *expr, char thread_axis,
-                     const char *thread_text, const char *indent, struct ks_arena *arena, struct ks_str *out);
+/* "int i = EXPR;" for every declaration that `expr` (or, for NULL, the epilogue) needs, in source order, one a line with
+ * `indent`; those that hold for the whole block are left out unless with_uniform.  References to threadIdx.thread_axis become
+ * `thread_text` (thread_axis 0: none). */
+void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const struct ks_node *expr, bool with_uniform,
+                     char thread_axis, const char *thread_text, const char *indent, struct ks_arena *arena, struct ks_str *out);
 /* The declarations that hold for the whole block. */
 void ks_matmul_uniform_decls(const struct ks_facts *f, const struct ks_matmul *m, const char *indent, struct ks_arena *arena,
                              struct ks_str *out);

@@ -57,8 +57,8 @@ static void mark_needed(const struct ks_matmul *m, const struct ks_node *n, bool
     }
 }
 
-void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const struct ks_node *expr, char axis,
-                     const char *thread_text, const char *indent, struct ks_arena *arena, struct ks_str *out)
+void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const struct ks_node *expr, bool with_uniform,
+                     char axis, const char *thread_text, const char *indent, struct ks_arena *arena, struct ks_str *out)
 {
     bool needed[KS_MATMUL_MAX_STMTS] = {false};
     if (expr)
@@ -66,7 +66,7 @@ void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const 
     for (size_t i = 0; !expr && i < m->n_epilogue; i++)
         mark_needed(m, m->epilogue[i], needed);
     for (size_t i = 0; i < m->n_decls; i++)
-        if (needed[i] && !m->decl_uniform[i])
+        if (needed[i] && (with_uniform || !m->decl_uniform[i]))
             print_decl(f, m->decls[i], axis, thread_text, indent, arena, out);
 }
 

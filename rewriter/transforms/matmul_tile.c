@@ -71,7 +71,7 @@ static void print_load(const struct ks_rewrite_view *v, const struct ks_matmul *
         ks_str_addf(out, "            %s %s = %s + %s;\n", ks_matmul_type(m->loop_variable), m->loop_variable->name, nm->k0,
                     nm->ki);
     if (m->tiled) {
-        ks_matmul_decls(f, m, o->expr, o->k_thread_axis, nm->ki, "            ", v->arena, out);
+        ks_matmul_decls(f, m, o->expr, false, o->k_thread_axis, nm->ki, "            ", v->arena, out);
         ks_str_addf(out, "            %s[%s][%s] = %s;\n", tile, nm->ki, inner,
                     ks_matmul_expr(f, o->expr, o->k_thread_axis, nm->ki, v->arena));
     } else {
@@ -79,7 +79,7 @@ static void print_load(const struct ks_rewrite_view *v, const struct ks_matmul *
         ks_str_addf(out, "            float value = 0.0f;\n");
         ks_str_addf(out, "            if (%s < %s && %s < %s) {\n", index->name, bound, m->loop_variable->name,
                     ks_text_of(f, m->k_bound, v->arena));
-        ks_matmul_decls(f, m, o->expr, 0, NULL, "                ", v->arena, out);
+        ks_matmul_decls(f, m, o->expr, false, 0, NULL, "                ", v->arena, out);
         ks_str_addf(out, "                value = %s;\n            }\n", ks_text_of(f, o->expr, v->arena));
         ks_str_addf(out, "            %s[%s][%s] = value;\n", tile, nm->ki, inner);
     }
@@ -116,7 +116,7 @@ static void print_epilogue(const struct ks_rewrite_view *v, const struct ks_matm
         ks_str_addf(out, "            if (%s < %s && %s < %s) {\n", m->row->name, ks_text_of(f, m->row_bound, v->arena),
                     m->col->name, ks_text_of(f, m->col_bound, v->arena));
     ks_str_addf(out, "%s%s %s = %s[%s][%s];\n", pad, ks_matmul_type(m->acc), m->acc->name, nm->acc, nm->m, nm->n);
-    ks_matmul_decls(f, m, NULL, 0, NULL, pad, v->arena, out);
+    ks_matmul_decls(f, m, NULL, false, 0, NULL, pad, v->arena, out);
     for (size_t i = 0; i < m->n_epilogue; i++) {
         struct ks_span span = ks_text_stmt_span(f, m->epilogue[i]);
         ks_str_addf(out, "%s%s\n", pad, ks_text_reindent(f, span, ks_text_slice(f, span, v->arena), pad, v->arena));
