@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 #define KS_MAX_CALL_DEPTH 6
-#define KS_MAX_ACCESSES 20000
+#define KS_MAX_ACCESSES   20000
 
 typedef KS_VEC(struct ks_access) access_vec;
 
@@ -86,7 +86,8 @@ static struct ks_poly between_wraps(const struct ks_expand *x, const struct ks_k
             const struct ks_node *n = definition(v);
             struct ks_poly factor = ks_poly_var(x->arena, *v);
             bool mod = ks_node_is(n, KS_NODE_BINARY, "%"), div = ks_node_is(n, KS_NODE_BINARY, "/");
-            if ((mod || div) && !(ks_node_thread_mask(n->children[1]) & KS_THREAD_X) && !(n->children[1]->has_value && n->children[1]->value < 32)) {
+            if ((mod || div) && !(ks_node_thread_mask(n->children[1]) & KS_THREAD_X) &&
+                !(n->children[1]->has_value && n->children[1]->value < 32)) {
                 struct ks_poly inner = ks_expand(x, n->children[0]);
                 inner = ks_poly_first_iteration(x->arena, k, &inner);
                 factor = mod ? between_wraps(x, k, inner) : ks_poly_const(x->arena, 1); /* any constant: it does not move */
@@ -222,12 +223,18 @@ static void read_member(const struct ks_node *n, struct ks_access *a)
     }
 }
 
-static void add_access(struct access_ctx *c, const struct ks_node *n, struct ks_address address, const struct ks_type *element, bool is_read, bool is_write,
-                       bool is_atomic)
+static void add_access(struct access_ctx *c, const struct ks_node *n, struct ks_address address, const struct ks_type *element,
+                       bool is_read, bool is_write, bool is_atomic)
 {
     if (c->accesses->n >= KS_MAX_ACCESSES)
         return;
-    struct ks_access a = {.node = n, .buffer = address.buffer, .element = element, .is_read = is_read, .is_write = is_write, .is_atomic = is_atomic, .call = c->call};
+    struct ks_access a = {.node = n,
+                          .buffer = address.buffer,
+                          .element = element,
+                          .is_read = is_read,
+                          .is_write = is_write,
+                          .is_atomic = is_atomic,
+                          .call = c->call};
     a.space = space_of(a.buffer);
     a.thread_mask = address.thread_mask;
     a.index = ks_poly_div(c->m->arena, &address.bytes, ks_type_step(element));
@@ -305,7 +312,13 @@ static void follow_call(struct access_ctx *c, const struct ks_node *n, const str
     struct access_ctx inner = *c;
     inner.call = c->call ? c->call : n;
     inner.call_depth = c->call_depth + 1;
-    inner.expand = (struct ks_expand){.arena = c->m->arena, .source = c->m->source, .loops = loops, .n_loops = n_loops, .caller = &c->expand, .bindings = bindings, .n_bindings = n_bound};
+    inner.expand = (struct ks_expand){.arena = c->m->arena,
+                                      .source = c->m->source,
+                                      .loops = loops,
+                                      .n_loops = n_loops,
+                                      .caller = &c->expand,
+                                      .bindings = bindings,
+                                      .n_bindings = n_bound};
     ks_node_walk(f->body, visit, &inner);
 }
 
@@ -367,7 +380,8 @@ static bool are_neighbours(struct ks_arena *arena, const struct ks_access *a, co
     struct ks_poly row = step_of_y(arena, &a->index);
     if (ks_poly_is_const(&row, &value) && value == 0)
         return false;
-    struct ks_poly back = ks_poly_scale(arena, &row, -1), up = ks_poly_add(arena, &distance, &back), down = ks_poly_add(arena, &distance, &row);
+    struct ks_poly back = ks_poly_scale(arena, &row, -1), up = ks_poly_add(arena, &distance, &back),
+                   down = ks_poly_add(arena, &distance, &row);
     return ks_poly_is_const(&up, &value) || ks_poly_is_const(&down, &value);
 }
 

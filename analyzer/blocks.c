@@ -5,8 +5,8 @@
 
 struct block_shape {
     bool launched;
-    bool several[3];      /* more than one thread in this dimension, as far as is known */
-    int64_t dims[3];      /* the same constant in every launch; 0: not known */
+    bool several[3]; /* more than one thread in this dimension, as far as is known */
+    int64_t dims[3]; /* the same constant in every launch; 0: not known */
 };
 
 static struct block_shape shape_of(const struct ks_kernel *k, const struct ks_launch *launches, size_t n_launches)

@@ -1,5 +1,7 @@
 /* libclang's side of the analyzer: parse, diagnostics, and which functions of the main file there are. */
 
+#include <clang-c/Index.h> /* first: our header names its types */
+
 #include "analyzer/clang_internal.h"
 
 #include "analyzer/args.h"
@@ -129,7 +131,8 @@ static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path
             CXString name = clang_getFileName(file);
             const char *other = file ? clang_getCString(name) : NULL;
             unsigned len = 1;
-            while (in_main && off_byte + len < ctx->c->source_len && ks_conv_is_word(ctx->c->source[off_byte]) && ks_conv_is_word(ctx->c->source[off_byte + len]))
+            while (in_main && off_byte + len < ctx->c->source_len && ks_conv_is_word(ctx->c->source[off_byte]) &&
+                   ks_conv_is_word(ctx->c->source[off_byte + len]))
                 len++;
             ks_diags_add(diags, severity, in_main ? path : other, file ? line : 0, file ? col : 0, len, "parse", "%s", message);
             clang_disposeString(name);
@@ -145,8 +148,8 @@ static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path
 
 /* ---- the parse ---- */
 
-static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
-                               CXTranslationUnit *ret_tu, struct ks_err *err)
+static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len,
+                               const struct ks_parse_options *opt, CXTranslationUnit *ret_tu, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args args;
     ks_args_init(&args);
@@ -161,8 +164,8 @@ static enum ks_code parse_unit(CXIndex index, const char *path, const char *sour
     return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': libclang gave no syntax tree (error %d)", path, (int)rc);
 }
 
-enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt, struct ks_arena *arena,
-                             struct ks_diags *diags, struct ks_mirror **ret_mirror, struct ks_err *err)
+enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
+                             struct ks_arena *arena, struct ks_diags *diags, struct ks_mirror **ret_mirror, struct ks_err *err)
 {
     if (source_len > KS_MAX_SOURCE_BYTES)
         return ks_fail(err, KS_ERR_LIMIT, "parse '%s': larger than %u bytes", path, KS_MAX_SOURCE_BYTES);

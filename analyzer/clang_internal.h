@@ -1,13 +1,11 @@
 #ifndef KS_ANALYZER_CLANG_INTERNAL_H
 #define KS_ANALYZER_CLANG_INTERNAL_H
 
-/* Shared by the files that speak to libclang, clang*.c, and by nobody else: the one header of ours that includes clang-c.  The
- * conversion is three topics (translation unit and functions, statements and expressions, types and symbols), each a file. */
+/* Shared by the files that speak to libclang, clang*.c, and by nobody else; they include <clang-c/Index.h> before it.  The
+ * conversion is four topics (unit and functions, statements and expressions, calls, types and symbols), each a file. */
 
 #include "analyzer/mirror.h"
 #include "base/str.h"
-
-#include <clang-c/Index.h>
 
 /* Deeper trees become KS_NODE_OTHER without children: the conversion recurses. */
 #define KS_MAX_AST_DEPTH 700
@@ -17,7 +15,7 @@ struct ks_conv {
     const char *source;
     size_t source_len;
     CXFile main_file;
-    void *types;   /* tsearch() trees */
+    void *types; /* tsearch() trees */
     void *symbols;
     bool in_template;
     int depth;
@@ -38,5 +36,16 @@ void ks_conv_children(CXCursor cursor, ks_cursors *out);
 const char *ks_conv_string(struct ks_conv *c, CXString s); /* takes s */
 struct ks_span ks_conv_span(CXCursor cursor);
 bool ks_conv_is_word(char ch); /* letter, digit or underscore */
+/* Helpers of clang_node.c that clang_call.c shares. */
+bool ks_conv_is_absent(CXCursor cursor); /* a default argument */
+bool ks_conv_same_span(struct ks_span a, struct ks_span b);
+/* Children of `n` are the expressions and statements among the cursors. */
+void ks_conv_adopt(struct ks_conv *c, struct ks_node *n, const CXCursor *cursors, size_t count);
+struct ks_node *ks_conv_only_child(struct ks_node *n); /* NULL: none or several */
+struct ks_node *ks_conv_plain(struct ks_conv *c, CXCursor cursor, enum ks_node_kind kind, struct ks_node *parent,
+                              const ks_cursors *kids);
+
+/* clang_call.c */
+struct ks_node *ks_conv_call(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids);
 
 #endif

@@ -1,5 +1,7 @@
-/* Statements and expressions of libclang as plain nodes.  Implicit conversions, temporaries and default arguments vanish; what the user
- * can see in the text stays, with the span it has there. */
+/* Statements and expressions of libclang as plain nodes.  Implicit conversions, temporaries and default arguments vanish; what
+ * the user can see in the text stays, with the span it has there. */
+
+#include <clang-c/Index.h> /* first: our header names its types */
 
 #include "analyzer/clang_internal.h"
 
@@ -95,7 +97,7 @@ struct ks_node *ks_conv_new(struct ks_conv *c, CXCursor cursor, enum ks_node_kin
     return n;
 }
 
-static bool is_absent(CXCursor cursor)
+bool ks_conv_is_absent(CXCursor cursor)
 {
     struct ks_span s = ks_conv_span(cursor);
     return s.end == 0; /* default arguments have no place */
@@ -108,11 +110,11 @@ static bool is_reference_to_name(CXCursor cursor)
 }
 
 /* Children of `n` are the expressions and statements among `cursors[from..]`. */
-static void adopt(struct ks_conv *c, struct ks_node *n, const CXCursor *cursors, size_t count)
+void ks_conv_adopt(struct ks_conv *c, struct ks_node *n, const CXCursor *cursors, size_t count)
 {
     n->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, count + 1);
     for (size_t i = 0; i < count; i++) {
-        if (is_reference_to_name(cursors[i]) || is_absent(cursors[i]))
+        if (is_reference_to_name(cursors[i]) || ks_conv_is_absent(cursors[i]))
             continue;
         struct ks_node *child = ks_conv_node(c, cursors[i], n);
         if (child)
@@ -120,9 +122,14 @@ static void adopt(struct ks_conv *c, struct ks_node *n, const CXCursor *cursors,
     }
 }
 
-static struct ks_node *only_child(struct ks_node *n)
+struct ks_node *ks_conv_only_child(struct ks_node *n)
 {
     return n->n_children == 1 ? n->children[0] : NULL;
+}
+
+bool ks_conv_same_span(struct ks_span a, struct ks_span b)
+{
+    return a.begin == b.begin && a.end == b.end;
 }
 
 /* ---- declarations ---- */
@@ -136,7 +143,7 @@ static struct ks_node *convert_variable(struct ks_conv *c, CXCursor cursor, stru
     n->name = n->symbol->name;
     CXCursor init = clang_Cursor_getVarDeclInitializer(cursor);
     n->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, 1);
-    if (!clang_Cursor_isNull(init) && !is_absent(init)) {
+    if (!clang_Cursor_isNull(init) && !ks_conv_is_absent(init)) {
         struct ks_node *value = ks_conv_node(c, init, n);
         if (value)
             n->children[n->n_children++] = value;
@@ -203,7 +210,7 @@ static struct ks_node *convert_if(struct ks_conv *c, CXCursor cursor, struct ks_
     }
     if (!plain) {
         n->kind = KS_NODE_OTHER;
-        adopt(c, n, kids->data, kids->n);
+        ks_conv_adopt(c, n, kids->data, kids->n);
         return n;
     }
     n->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, 3);
@@ -213,10 +220,11 @@ static struct ks_node *convert_if(struct ks_conv *c, CXCursor cursor, struct ks_
     return n;
 }
 
-static struct ks_node *convert_plain(struct ks_conv *c, CXCursor cursor, enum ks_node_kind kind, struct ks_node *parent, const ks_cursors *kids)
+struct ks_node *ks_conv_plain(struct ks_conv *c, CXCursor cursor, enum ks_node_kind kind, struct ks_node *parent,
+                              const ks_cursors *kids)
 {
     struct ks_node *n = ks_conv_new(c, cursor, kind, parent);
-    adopt(c, n, kids->data, kids->n);
+    ks_conv_adopt(c, n, kids->data, kids->n);
     return n;
 }
 
@@ -246,7 +254,7 @@ static bool fold_binary(const char *op, int64_t a, int64_t b, int64_t *ret)
     if (ks_streq(op, "^"))
         return *ret = a ^ b, true;
     static const char *const compare[] = {"<", "<=", ">", ">=", "==", "!="};
-    const bool result[] = {a < b, a <= b, a > b, a >= b, a == b, a != b};
+    const bool result[] = {a<b, a <= b, a> b, a >= b, a == b, a != b};
     for (size_t i = 0; i < 6; i++) {
         if (ks_streq(op, compare[i]))
             return *ret = result[i], true;
@@ -283,7 +291,7 @@ static void set_evaluated(struct ks_node *n, CXCursor cursor)
 
 static struct ks_node *convert_binary(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
 {
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_BINARY, parent, kids);
+    struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_BINARY, parent, kids);
     n->op = ks_conv_string(c, clang_getBinaryOperatorKindSpelling(clang_getCursorBinaryOperatorKind(cursor)));
     if (n->n_children != 2) {
         n->kind = KS_NODE_OTHER;
@@ -298,11 +306,11 @@ static struct ks_node *convert_binary(struct ks_conv *c, CXCursor cursor, struct
 
 static struct ks_node *convert_unary(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
 {
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_UNARY, parent, kids);
+    struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_UNARY, parent, kids);
     enum CXUnaryOperatorKind k = clang_getCursorUnaryOperatorKind(cursor);
     n->op = ks_conv_string(c, clang_getUnaryOperatorKindSpelling(k));
     n->postfix = k == CXUnaryOperator_PostInc || k == CXUnaryOperator_PostDec;
-    const struct ks_node *a = only_child(n);
+    const struct ks_node *a = ks_conv_only_child(n);
     if (!a) {
         n->kind = KS_NODE_OTHER;
         return n;
@@ -359,9 +367,9 @@ static const char *word_in_macro(struct ks_conv *c, CXCursor cursor)
 
 static struct ks_node *convert_member(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
 {
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_MEMBER, parent, kids);
+    struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_MEMBER, parent, kids);
     n->name = ks_conv_string(c, clang_getCursorSpelling(cursor));
-    const struct ks_node *base = only_child(n);
+    const struct ks_node *base = ks_conv_only_child(n);
     if (!base) { /* a member of *this, or a name that is not resolved yet */
         n->kind = KS_NODE_OTHER;
         return n;
@@ -371,171 +379,30 @@ static struct ks_node *convert_member(struct ks_conv *c, CXCursor cursor, struct
         n->name = n->in_macro ? word_in_macro(c, cursor) : word_before(c, n->span.end);
     if (is_index) { /* clang's property has a pseudo-type; the value is an unsigned int */
         struct ks_type *t = KS_ARENA_NEW(c->arena, struct ks_type);
-        *t = (struct ks_type){.kind = KS_TYPE_INT, .spelling = "unsigned int", .canonical = "unsigned int", .size_bytes = 4, .align_bytes = 4, .is_unsigned = true, .array_len = -1};
+        *t = (struct ks_type){.kind = KS_TYPE_INT,
+                              .spelling = "unsigned int",
+                              .canonical = "unsigned int",
+                              .size_bytes = 4,
+                              .align_bytes = 4,
+                              .is_unsigned = true,
+                              .array_len = -1};
         n->type = t;
     }
     return n;
 }
 
-/* ---- calls ---- */
-
-/* Name of the function that a callee expression refers to. */
-static bool refers_to(CXCursor cursor, const char *prefix)
-{
-    CXString s = clang_getCursorSpelling(cursor);
-    const char *text = clang_getCString(s);
-    bool is_it = text && ks_str_starts(text, prefix);
-    clang_disposeString(s);
-    return is_it;
-}
-
-/* Arguments that a function takes by non-const reference can be changed by the call. */
-static void note_reference_arguments(CXCursor function, const struct ks_node *call)
-{
-    CXType type = clang_getCursorType(function);
-    int n = clang_getNumArgTypes(type);
-    for (int i = 0; i < n && (size_t)i < call->n_children; i++) {
-        CXType t = clang_getArgType(type, (unsigned)i);
-        const struct ks_node *arg = call->children[i];
-        if (t.kind == CXType_LValueReference && !clang_isConstQualifiedType(clang_getPointeeType(t)) && arg->kind == KS_NODE_DECL_REF && arg->symbol)
-            arg->symbol->n_writes++;
-    }
-}
-
-/* k<<<grid, block, shared, stream>>>(arguments): the second child is the call that pushes the configuration. */
-static struct ks_node *convert_launch(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
-{
-    struct ks_node *n = ks_conv_new(c, cursor, KS_NODE_LAUNCH, parent);
-    n->name = ks_conv_string(c, clang_getCursorSpelling(kids->data[0]));
-    CXCursor callee = clang_getCursorReferenced(kids->data[0]);
-    if (!clang_Cursor_isNull(callee))
-        n->symbol = ks_conv_symbol(c, callee);
-    ks_cursors config = {0};
-    ks_conv_children(kids->data[1], &config);
-    n->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, 4 + kids->n);
-    n->n_children = 4;
-    size_t slot = 0;
-    for (size_t i = 1; i < config.n && slot < 4; i++, slot++) /* the first is the callee */
-        n->children[slot] = is_absent(config.data[i]) ? NULL : ks_conv_node(c, config.data[i], n);
-    ks_vec_release(&config);
-    for (size_t i = 2; i < kids->n; i++) {
-        struct ks_node *arg = is_absent(kids->data[i]) ? NULL : ks_conv_node(c, kids->data[i], n);
-        if (arg)
-            n->children[n->n_children++] = arg;
-    }
-    return n;
-}
-
-static struct ks_node *convert_operator_call(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids, const char *op)
-{
-    ks_cursors operands = {0};
-    size_t op_begin = 0;
-    bool dropped = false;
-    for (size_t i = 0; i < kids->n; i++) {
-        if (!dropped && refers_to(kids->data[i], "operator") && clang_getCursorKind(kids->data[i]) != CXCursor_CallExpr &&
-            clang_getCursorKind(clang_getCursorReferenced(kids->data[i])) != CXCursor_VarDecl) {
-            ks_cursors inner = {0};
-            ks_conv_children(kids->data[i], &inner);
-            bool is_name = inner.n == 0 || (inner.n == 1 && clang_getCursorKind(inner.data[0]) == CXCursor_DeclRefExpr);
-            ks_vec_release(&inner);
-            if (is_name) {
-                op_begin = ks_conv_span(kids->data[i]).begin;
-                dropped = true;
-                continue;
-            }
-        }
-        ks_vec_push(&operands, kids->data[i]);
-    }
-    bool counts = ks_streq(op, "++") || ks_streq(op, "--");
-    bool is_call = ks_streq(op, "()"), is_subscript = ks_streq(op, "[]");
-    enum ks_node_kind kind = is_call ? KS_NODE_CALL : is_subscript ? KS_NODE_SUBSCRIPT : counts || operands.n == 1 ? KS_NODE_UNARY : KS_NODE_BINARY;
-    struct ks_node *n = ks_conv_new(c, cursor, kind, parent);
-    n->op = ks_arena_strdup(c->arena, op);
-    if (is_call && operands.n > 0) { /* a lambda or functor: the object is the callee */
-        n->callee = ks_conv_node(c, operands.data[0], n);
-        n->name = n->callee && n->callee->name ? n->callee->name : "";
-        adopt(c, n, operands.data + 1, operands.n - 1);
-    } else {
-        adopt(c, n, operands.data, counts && operands.n > 1 ? 1 : operands.n);
-        n->postfix = counts && n->n_children && op_begin >= n->children[0]->span.end;
-    }
-    ks_vec_release(&operands);
-    size_t expected = kind == KS_NODE_UNARY ? 1 : kind == KS_NODE_CALL ? n->n_children : 2;
-    if (n->n_children != expected)
-        n->kind = KS_NODE_OTHER;
-    return n;
-}
-
-static bool same_span(struct ks_span a, struct ks_span b)
-{
-    return a.begin == b.begin && a.end == b.end;
-}
-
-/* A construction whose text is just that of its argument is an implicit conversion. */
-static struct ks_node *convert_construction(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
-{
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_CONSTRUCT, parent, kids);
-    n->name = ks_conv_string(c, clang_getCursorSpelling(cursor));
-    struct ks_node *inner = only_child(n);
-    if (inner && same_span(inner->span, n->span)) {
-        inner->parent = parent;
-        return inner;
-    }
-    return n;
-}
-
-static struct ks_node *convert_call(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
-{
-    if (kids->n >= 2 && clang_getCursorKind(kids->data[1]) == CXCursor_CallExpr && refers_to(kids->data[1], "__cudaPushCallConfiguration"))
-        return convert_launch(c, cursor, parent, kids);
-    CXCursor function = clang_getCursorReferenced(cursor);
-    enum CXCursorKind fk = clang_Cursor_isNull(function) ? CXCursor_InvalidFile : clang_getCursorKind(function);
-    if (fk == CXCursor_Constructor)
-        return convert_construction(c, cursor, parent, kids);
-    CXString spelling = clang_getCursorSpelling(cursor);
-    const char *text = clang_getCString(spelling);
-    char op[8] = "";
-    if (text && ks_str_starts(text, "operator") && text[8] && !ks_conv_is_word(text[8]) && text[8] != ' ' && strlen(text + 8) < sizeof op)
-        strcpy(op, text + 8);
-    clang_disposeString(spelling);
-    if (op[0] && kids->n >= 2)
-        return convert_operator_call(c, cursor, parent, kids, op);
-    if (fk == CXCursor_ConversionFunction && kids->n == 1) { /* x.operator float() that nobody wrote */
-        ks_cursors inner = {0};
-        ks_conv_children(kids->data[0], &inner);
-        struct ks_node *n = inner.n == 1 ? ks_conv_node(c, inner.data[0], parent) : NULL;
-        ks_vec_release(&inner);
-        if (n)
-            return n;
-    }
-
-    struct ks_node *n = ks_conv_new(c, cursor, KS_NODE_CALL, parent);
-    n->name = ks_conv_string(c, clang_getCursorSpelling(cursor));
-    if (kids->n == 0)
-        return n;
-    struct ks_node *callee = ks_conv_node(c, kids->data[0], n);
-    if (callee && (callee->kind != KS_NODE_DECL_REF || (callee->symbol && callee->symbol->kind != KS_SYM_FUNCTION && callee->symbol->kind != KS_SYM_OTHER)))
-        n->callee = callee;
-    if (callee && callee->kind == KS_NODE_DECL_REF)
-        n->symbol = callee->symbol;
-    if (n->name[0] == '\0' && callee && callee->name)
-        n->name = callee->name;
-    adopt(c, n, kids->data + 1, kids->n - 1);
-    if (fk != CXCursor_InvalidFile)
-        note_reference_arguments(function, n);
-    return n;
-}
+/* ---- casts, temporaries, leaves ---- */
 
 static struct ks_node *convert_cast(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
 {
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_CAST, parent, kids);
-    struct ks_node *inner = only_child(n);
+    struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_CAST, parent, kids);
+    struct ks_node *inner = ks_conv_only_child(n);
     if (!inner) {
         n->kind = KS_NODE_CONSTRUCT; /* float() */
         n->name = n->type ? n->type->spelling : "";
         return n;
     }
-    if (inner->kind == KS_NODE_CONSTRUCT && same_span(inner->span, n->span)) { /* dim3(n): the construction says it all */
+    if (inner->kind == KS_NODE_CONSTRUCT && ks_conv_same_span(inner->span, n->span)) { /* dim3(n): the construction says it all */
         inner->parent = parent;
         return inner;
     }
@@ -561,7 +428,7 @@ static struct ks_node *convert_unexposed(struct ks_conv *c, CXCursor cursor, str
     }
     if (n_real == 1)
         return ks_conv_node(c, real, parent);
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_OTHER, parent, kids);
+    struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_OTHER, parent, kids);
     n->name = ks_conv_string(c, clang_getCursorSpelling(cursor));
     return n;
 }
@@ -577,7 +444,7 @@ static struct ks_node *convert_leaf(struct ks_conv *c, CXCursor cursor, enum ks_
 
 static struct ks_node *convert_sizeof(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
 {
-    struct ks_node *n = convert_plain(c, cursor, KS_NODE_OTHER, parent, kids);
+    struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_OTHER, parent, kids);
     if (!c->in_template) /* libclang must not evaluate what depends on a template parameter */
         set_evaluated(n, cursor);
     return n;
@@ -587,24 +454,24 @@ static struct ks_node *convert_with(struct ks_conv *c, CXCursor cursor, struct k
 {
     switch ((int)clang_getCursorKind(cursor)) { /* as int: libclang's enum has hundreds of kinds that are KS_NODE_OTHER to us */
     case CXCursor_CompoundStmt:
-        return convert_plain(c, cursor, KS_NODE_COMPOUND, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_COMPOUND, parent, kids);
     case CXCursor_DeclStmt:
-        return convert_plain(c, cursor, KS_NODE_DECL_STMT, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_DECL_STMT, parent, kids);
     case CXCursor_IfStmt:
         return convert_if(c, cursor, parent, kids);
     case CXCursor_ForStmt:
         return convert_for(c, cursor, parent, kids);
     case CXCursor_WhileStmt:
-        return convert_plain(c, cursor, kids->n == 2 ? KS_NODE_WHILE : KS_NODE_OTHER, parent, kids);
+        return ks_conv_plain(c, cursor, kids->n == 2 ? KS_NODE_WHILE : KS_NODE_OTHER, parent, kids);
     case CXCursor_DoStmt:
-        return convert_plain(c, cursor, kids->n == 2 ? KS_NODE_DO : KS_NODE_OTHER, parent, kids);
+        return ks_conv_plain(c, cursor, kids->n == 2 ? KS_NODE_DO : KS_NODE_OTHER, parent, kids);
     case CXCursor_SwitchStmt:
-        return convert_plain(c, cursor, kids->n == 2 ? KS_NODE_SWITCH : KS_NODE_OTHER, parent, kids);
+        return ks_conv_plain(c, cursor, kids->n == 2 ? KS_NODE_SWITCH : KS_NODE_OTHER, parent, kids);
     case CXCursor_CaseStmt:
     case CXCursor_DefaultStmt:
-        return convert_plain(c, cursor, KS_NODE_CASE, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_CASE, parent, kids);
     case CXCursor_ReturnStmt:
-        return convert_plain(c, cursor, KS_NODE_RETURN, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_RETURN, parent, kids);
     case CXCursor_BreakStmt:
         return convert_leaf(c, cursor, KS_NODE_BREAK, parent);
     case CXCursor_ContinueStmt:
@@ -613,7 +480,7 @@ static struct ks_node *convert_with(struct ks_conv *c, CXCursor cursor, struct k
         return convert_leaf(c, cursor, KS_NODE_NULL_STMT, parent);
     case CXCursor_GCCAsmStmt:
     case CXCursor_MSAsmStmt:
-        return convert_plain(c, cursor, KS_NODE_ASM, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_ASM, parent, kids);
     case CXCursor_VarDecl:
     case CXCursor_ParmDecl:
         return convert_variable(c, cursor, parent);
@@ -623,11 +490,11 @@ static struct ks_node *convert_with(struct ks_conv *c, CXCursor cursor, struct k
     case CXCursor_UnaryOperator:
         return convert_unary(c, cursor, parent, kids);
     case CXCursor_ConditionalOperator:
-        return convert_plain(c, cursor, kids->n == 3 ? KS_NODE_CONDITIONAL : KS_NODE_OTHER, parent, kids);
+        return ks_conv_plain(c, cursor, kids->n == 3 ? KS_NODE_CONDITIONAL : KS_NODE_OTHER, parent, kids);
     case CXCursor_CallExpr:
-        return convert_call(c, cursor, parent, kids);
+        return ks_conv_call(c, cursor, parent, kids);
     case CXCursor_ArraySubscriptExpr:
-        return convert_plain(c, cursor, kids->n == 2 ? KS_NODE_SUBSCRIPT : KS_NODE_OTHER, parent, kids);
+        return ks_conv_plain(c, cursor, kids->n == 2 ? KS_NODE_SUBSCRIPT : KS_NODE_OTHER, parent, kids);
     case CXCursor_MemberRefExpr:
         return convert_member(c, cursor, parent, kids);
     case CXCursor_DeclRefExpr:
@@ -650,19 +517,19 @@ static struct ks_node *convert_with(struct ks_conv *c, CXCursor cursor, struct k
     case CXCursor_UnaryExpr:
         return convert_sizeof(c, cursor, parent, kids);
     case CXCursor_ParenExpr: {
-        struct ks_node *n = convert_plain(c, cursor, KS_NODE_PAREN, parent, kids);
-        if (only_child(n) && only_child(n)->has_value)
-            set_value(n, only_child(n)->value);
+        struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_PAREN, parent, kids);
+        if (ks_conv_only_child(n) && ks_conv_only_child(n)->has_value)
+            set_value(n, ks_conv_only_child(n)->value);
         return n;
     }
     case CXCursor_InitListExpr:
-        return convert_plain(c, cursor, KS_NODE_INIT_LIST, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_INIT_LIST, parent, kids);
     case CXCursor_LambdaExpr:
-        return convert_plain(c, cursor, KS_NODE_LAMBDA, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_LAMBDA, parent, kids);
     case CXCursor_UnexposedExpr:
         return convert_unexposed(c, cursor, parent, kids);
     default: /* not our enum */
-        return convert_plain(c, cursor, KS_NODE_OTHER, parent, kids);
+        return ks_conv_plain(c, cursor, KS_NODE_OTHER, parent, kids);
     }
 }
 

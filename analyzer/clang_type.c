@@ -1,5 +1,7 @@
-/* Types and symbols of libclang as plain data.  Both are made once and found again in search trees: types by their spellings, symbols by
- * the address of the declaration that the cursor holds. */
+/* Types and symbols of libclang as plain data.  Both are made once and found again in search trees: types by their spellings,
+ * symbols by the address of the declaration that the cursor holds. */
+
+#include <clang-c/Index.h> /* first: our header names its types */
 
 #include "analyzer/clang_internal.h"
 
@@ -63,10 +65,12 @@ static const char *without_qualifiers(const char *s)
 
 static bool is_vector_name(const char *name)
 {
-    static const char *const bases[] = {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"};
+    static const char *const bases[] = {"char", "uchar", "short",    "ushort",    "int",   "uint",
+                                        "long", "ulong", "longlong", "ulonglong", "float", "double"};
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         size_t len = strlen(bases[i]);
-        if (strncmp(name, bases[i], len) == 0 && name[len] >= '1' && name[len] <= '4' && (name[len + 1] == '\0' || name[len + 1] == '_'))
+        if (strncmp(name, bases[i], len) == 0 && name[len] >= '1' && name[len] <= '4' &&
+            (name[len + 1] == '\0' || name[len + 1] == '_'))
             return true;
     }
     return ks_streq(name, "__half2") || ks_streq(name, "__nv_bfloat162");
@@ -112,7 +116,9 @@ static enum CXVisitorResult visit_field(CXCursor cursor, CXClientData data)
 {
     struct field_ctx *ctx = data;
     long long bits = clang_Cursor_getOffsetOfField(cursor);
-    struct ks_field f = {.name = ks_conv_string(ctx->c, clang_getCursorSpelling(cursor)), .type = ks_conv_type(ctx->c, clang_getCursorType(cursor)), .off_byte = bits < 0 ? -1 : bits / 8};
+    struct ks_field f = {.name = ks_conv_string(ctx->c, clang_getCursorSpelling(cursor)),
+                         .type = ks_conv_type(ctx->c, clang_getCursorType(cursor)),
+                         .off_byte = bits < 0 ? -1 : bits / 8};
     ks_vec_push(&ctx->fields, f);
     return CXVisit_Continue;
 }
@@ -139,7 +145,8 @@ const struct ks_type *ks_conv_type(struct ks_conv *c, CXType type)
     if (type.kind == CXType_LValueReference || type.kind == CXType_RValueReference)
         type = clang_getPointeeType(type); /* an expression never has reference type; ks_symbol says which declarations are */
     CXType canonical = clang_getCanonicalType(type);
-    struct ks_type key = {.spelling = ks_conv_string(c, clang_getTypeSpelling(type)), .canonical = ks_conv_string(c, clang_getTypeSpelling(canonical))};
+    struct ks_type key = {.spelling = ks_conv_string(c, clang_getTypeSpelling(type)),
+                          .canonical = ks_conv_string(c, clang_getTypeSpelling(canonical))};
     void *found = tfind(&key, &c->types, compare_types);
     if (found)
         return *(struct ks_type **)found;
@@ -207,8 +214,9 @@ static enum ks_symbol_kind variable_kind(CXCursor decl, const char *name, bool i
         return KS_SYM_DEVICE;
     CXCursor scope = clang_getCursorSemanticParent(decl);
     enum CXCursorKind k = clang_getCursorKind(scope);
-    bool in_function = k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod || k == CXCursor_Constructor ||
-                       k == CXCursor_Destructor || k == CXCursor_ConversionFunction || k == CXCursor_LambdaExpr;
+    bool in_function = k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod ||
+                       k == CXCursor_Constructor || k == CXCursor_Destructor || k == CXCursor_ConversionFunction ||
+                       k == CXCursor_LambdaExpr;
     enum CX_StorageClass storage = clang_Cursor_getStorageClass(decl);
     return in_function && storage != CX_SC_Static && storage != CX_SC_Extern ? KS_SYM_LOCAL : KS_SYM_HOST_GLOBAL;
 }

@@ -17,7 +17,8 @@ static struct ks_address pointer(struct ks_expand *x, const struct ks_node *n, i
 
 static bool is_integer(const struct ks_type *t)
 {
-    return !t || t->kind == KS_TYPE_INT || t->kind == KS_TYPE_BOOL || t->kind == KS_TYPE_OTHER; /* OTHER: depends on a template parameter */
+    return !t || t->kind == KS_TYPE_INT || t->kind == KS_TYPE_BOOL ||
+           t->kind == KS_TYPE_OTHER; /* OTHER: depends on a template parameter */
 }
 
 static struct ks_poly opaque(struct ks_expand *x, const struct ks_node *n)
@@ -34,7 +35,10 @@ static bool index_var(const struct ks_node *n, enum ks_var_kind *ret)
     static const struct {
         const char *name;
         enum ks_var_kind x;
-    } bases[] = {{"threadIdx", KS_VAR_THREAD_X}, {"blockIdx", KS_VAR_BLOCK_X}, {"blockDim", KS_VAR_BLOCK_DIM_X}, {"gridDim", KS_VAR_GRID_DIM_X}};
+    } bases[] = {{"threadIdx", KS_VAR_THREAD_X},
+                 {"blockIdx", KS_VAR_BLOCK_X},
+                 {"blockDim", KS_VAR_BLOCK_DIM_X},
+                 {"gridDim", KS_VAR_GRID_DIM_X}};
     const struct ks_symbol *s = n->n_children == 1 ? n->children[0]->symbol : NULL;
     if (!s || s->kind != KS_SYM_BUILTIN_INDEX || !n->name || n->name[0] < 'x' || n->name[0] > 'z' || n->name[1])
         return false;
@@ -51,7 +55,8 @@ static bool index_var(const struct ks_node *n, enum ks_var_kind *ret)
 static const struct ks_node *constructed_member(const struct ks_node *n)
 {
     const struct ks_symbol *s = n->n_children == 1 && n->children[0]->kind == KS_NODE_DECL_REF ? n->children[0]->symbol : NULL;
-    bool is_set_once = s && s->kind == KS_SYM_LOCAL && s->n_writes == 0 && !s->address_taken && s->decl && s->decl->n_children == 1;
+    bool is_set_once =
+        s && s->kind == KS_SYM_LOCAL && s->n_writes == 0 && !s->address_taken && s->decl && s->decl->n_children == 1;
     if (!is_set_once || !n->name || n->name[0] < 'x' || n->name[0] > 'z' || n->name[1])
         return NULL;
     const struct ks_node *made = ks_node_strip(s->decl->children[0]);
@@ -92,7 +97,8 @@ static struct ks_poly expand_symbol(struct ks_expand *x, const struct ks_node *n
     if (!is_integer(s->type))
         return ks_poly_unknown();
     bool fixed = s->n_writes == 0 && !s->address_taken && !s->is_reference;
-    struct ks_poly as_symbol = ks_poly_var(x->arena, (struct ks_var){.kind = KS_VAR_SYMBOL, .symbol = s, .thread_mask = s->thread_mask});
+    struct ks_poly as_symbol =
+        ks_poly_var(x->arena, (struct ks_var){.kind = KS_VAR_SYMBOL, .symbol = s, .thread_mask = s->thread_mask});
     const struct ks_node *arg = argument_of(x, s);
     if (arg && s->n_writes == 0) {
         struct ks_expand caller = *x->caller;
@@ -106,7 +112,8 @@ static struct ks_poly expand_symbol(struct ks_expand *x, const struct ks_node *n
     if (!fixed || !s->decl || s->decl->n_children == 0)
         return opaque(x, n);
     struct ks_poly p = expand(x, s->decl->children[0], depth + 1);
-    bool bare = p.known && p.n_terms == 1 && p.terms[0].n_factors == 1 && p.terms[0].factors[0].kind == KS_VAR_OPAQUE && p.terms[0].coef == 1;
+    bool bare = p.known && p.n_terms == 1 && p.terms[0].n_factors == 1 && p.terms[0].factors[0].kind == KS_VAR_OPAQUE &&
+                p.terms[0].coef == 1;
     return !p.known || bare ? as_symbol : p; /* the name says more than a text from elsewhere */
 }
 
@@ -120,8 +127,8 @@ static const struct ks_node *definition(const struct ks_var *v)
 }
 
 /* p with c * rest * (quotient * n + remainder) replaced by c * rest * a, where `at` is the remainder's factor in `term`. */
-static struct ks_poly join_pair(struct ks_expand *x, const struct ks_poly *p, const struct ks_term *term, size_t at, const struct ks_var *quotient,
-                                const struct ks_poly *a, const struct ks_poly *n)
+static struct ks_poly join_pair(struct ks_expand *x, const struct ks_poly *p, const struct ks_term *term, size_t at,
+                                const struct ks_var *quotient, const struct ks_poly *a, const struct ks_poly *n)
 {
     struct ks_term rest = *term;
     struct ks_var remainder = rest.factors[at];
@@ -234,7 +241,8 @@ static struct ks_address at_start(struct ks_expand *x, const struct ks_symbol *s
     return (struct ks_address){.buffer = s, .bytes = ks_poly_const(x->arena, 0)};
 }
 
-static struct ks_address moved(struct ks_expand *x, struct ks_address a, const struct ks_node *index, int64_t step_bytes, int depth)
+static struct ks_address moved(struct ks_expand *x, struct ks_address a, const struct ks_node *index, int64_t step_bytes,
+                               int depth)
 {
     struct ks_poly i = expand(x, index, depth + 1);
     i = ks_poly_scale(x->arena, &i, step_bytes);
@@ -328,7 +336,8 @@ static struct ks_address lvalue(struct ks_expand *x, const struct ks_node *n, in
         return pointer(x, n->children[0], depth + 1);
     if (n->kind == KS_NODE_MEMBER && n->n_children == 1) {
         const struct ks_type *t = n->children[0]->type;
-        struct ks_address a = t && t->kind == KS_TYPE_POINTER ? pointer(x, n->children[0], depth + 1) : lvalue(x, n->children[0], depth + 1);
+        struct ks_address a =
+            t && t->kind == KS_TYPE_POINTER ? pointer(x, n->children[0], depth + 1) : lvalue(x, n->children[0], depth + 1);
         if (t && t->kind == KS_TYPE_POINTER)
             t = t->element;
         for (size_t i = 0; t && i < t->n_fields; i++) {

@@ -1,8 +1,8 @@
 #ifndef KS_ANALYZER_EXPAND_H
 #define KS_ANALYZER_EXPAND_H
 
-/* From expressions to polynomials and addresses.  Locals that are assigned once are followed into their initialisers; a variable of a loop
- * around the expression becomes KS_VAR_LOOP; what is not affine becomes one opaque factor. */
+/* From expressions to polynomials and addresses.  Locals that are assigned once are followed into their initialisers; a variable
+ * of a loop around the expression becomes KS_VAR_LOOP; what is not affine becomes one opaque factor. */
 
 #include "analyzer/facts.h"
 

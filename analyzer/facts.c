@@ -37,8 +37,8 @@ static void derive_kernels(const struct ks_mirror *m, struct ks_facts *f)
     }
 }
 
-enum ks_code ks_facts_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt, struct ks_arena *arena,
-                            struct ks_diags *diags, struct ks_facts **ret_facts, struct ks_err *err)
+enum ks_code ks_facts_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
+                            struct ks_arena *arena, struct ks_diags *diags, struct ks_facts **ret_facts, struct ks_err *err)
 {
     struct ks_mirror *m = NULL;
     KS_TRY(ks_mirror_parse(path, source, source_len, opt, arena, diags, &m, err));

@@ -50,8 +50,8 @@ struct ks_type {
     int64_t align_bytes;   /* -1: not known */
     bool is_const;
     bool is_volatile;
-    bool is_restrict; /* pointers */
-    bool is_unsigned; /* integers */
+    bool is_restrict;              /* pointers */
+    bool is_unsigned;              /* integers */
     const struct ks_type *element; /* pointee or array element */
     int64_t array_len;             /* arrays; -1: not a constant */
     const struct ks_field *fields; /* records defined in the main file or vector types */
@@ -94,8 +94,8 @@ struct ks_symbol {
     int64_t value;
     int n_writes; /* assignments, ++/--, address taken by non-const reference; initialiser not counted */
     bool address_taken;
-    bool is_reference; /* a C++ reference; `type` is what it refers to */
-    bool is_system;    /* declared in a system header, the toolkit's included */
+    bool is_reference;             /* a C++ reference; `type` is what it refers to */
+    bool is_system;                /* declared in a system header, the toolkit's included */
     const struct ks_write *writes; /* newest first; those through references are counted in n_writes only */
     unsigned thread_mask;          /* KS_THREAD_*: locals of device code */
 };
@@ -121,8 +121,8 @@ enum ks_node_kind {
     KS_NODE_NULL_STMT,
     KS_NODE_ASM,
     /* expressions */
-    KS_NODE_BINARY, /* op: "+", "=", "+=", "&&", ","...; children: lhs, rhs */
-    KS_NODE_UNARY,  /* op: "-", "!", "++", "*", "&"...; postfix set for x++; child: operand */
+    KS_NODE_BINARY,      /* op: "+", "=", "+=", "&&", ","...; children: lhs, rhs */
+    KS_NODE_UNARY,       /* op: "-", "!", "++", "*", "&"...; postfix set for x++; child: operand */
     KS_NODE_CONDITIONAL, /* cond, a, b */
     KS_NODE_CALL,        /* callee name in `name`; children: arguments */
     KS_NODE_LAUNCH,      /* k<<<...>>>(...): children: grid, block, shared or NULL, stream or NULL, then arguments */
@@ -147,13 +147,13 @@ struct ks_node {
     uint32_t line; /* of span.begin, 1-based */
     uint32_t col;
     bool in_macro;
-    bool postfix;            /* unary ++ and -- */
-    const char *op;          /* operators */
-    const char *name;        /* function, variable, callee, member */
+    bool postfix;                 /* unary ++ and -- */
+    const char *op;               /* operators */
+    const char *name;             /* function, variable, callee, member */
     const struct ks_node *callee; /* calls whose callee is more than a function's name: x.f, a lambda; NULL otherwise */
-    struct ks_symbol *symbol; /* declarations and references */
-    const struct ks_type *type; /* of expressions and declarations; may be NULL */
-    bool has_value;          /* integer constant expression */
+    struct ks_symbol *symbol;     /* declarations and references */
+    const struct ks_type *type;   /* of expressions and declarations; may be NULL */
+    bool has_value;               /* integer constant expression */
     int64_t value;
     const struct ks_node *parent; /* NULL at top level */
     struct ks_node **children;    /* entries may be NULL as said above */
@@ -163,10 +163,18 @@ struct ks_node {
 /* ---- polynomials in index variables --------------------------------------------------------------------------------- */
 
 enum ks_var_kind {
-    KS_VAR_THREAD_X, KS_VAR_THREAD_Y, KS_VAR_THREAD_Z,
-    KS_VAR_BLOCK_X, KS_VAR_BLOCK_Y, KS_VAR_BLOCK_Z,
-    KS_VAR_BLOCK_DIM_X, KS_VAR_BLOCK_DIM_Y, KS_VAR_BLOCK_DIM_Z,
-    KS_VAR_GRID_DIM_X, KS_VAR_GRID_DIM_Y, KS_VAR_GRID_DIM_Z,
+    KS_VAR_THREAD_X,
+    KS_VAR_THREAD_Y,
+    KS_VAR_THREAD_Z,
+    KS_VAR_BLOCK_X,
+    KS_VAR_BLOCK_Y,
+    KS_VAR_BLOCK_Z,
+    KS_VAR_BLOCK_DIM_X,
+    KS_VAR_BLOCK_DIM_Y,
+    KS_VAR_BLOCK_DIM_Z,
+    KS_VAR_GRID_DIM_X,
+    KS_VAR_GRID_DIM_Y,
+    KS_VAR_GRID_DIM_Z,
     KS_VAR_LOOP,   /* symbol: the loop variable */
     KS_VAR_SYMBOL, /* symbol: a parameter or a local that is assigned once and is not itself affine */
     KS_VAR_OPAQUE  /* node: an expression with no affine form (i / n, a[i], calls) */
@@ -183,7 +191,7 @@ struct ks_var {
 #define KS_MAX_FACTORS 6
 struct ks_term {
     int64_t coef;
-    size_t n_factors; /* 0: the constant term */
+    size_t n_factors;                      /* 0: the constant term */
     struct ks_var factors[KS_MAX_FACTORS]; /* sorted; a product, so row * n has two */
 };
 
@@ -209,16 +217,19 @@ enum ks_lane_stride {
 enum ks_space { KS_SPACE_GLOBAL, KS_SPACE_SHARED, KS_SPACE_CONSTANT, KS_SPACE_LOCAL };
 
 struct ks_loop {
-    const struct ks_node *node;        /* FOR, WHILE or DO */
-    const struct ks_symbol *variable;  /* NULL: not a counted loop */
+    const struct ks_node *node;                 /* FOR, WHILE or DO */
+    const struct ks_symbol *variable;           /* NULL: not a counted loop */
     const struct ks_node *first, *bound, *step; /* expressions; NULL where not known */
     struct ks_poly first_poly, bound_poly, step_poly;
     bool bound_inclusive;
-    int64_t trip_count;  /* -1: not a constant */
-    bool lane_uniform;   /* bounds do not depend on threadIdx */
-    bool has_barrier;    /* a barrier inside */
+    int64_t trip_count;          /* -1: not a constant */
+    bool lane_uniform;           /* bounds do not depend on threadIdx */
+    bool has_barrier;            /* a barrier inside */
+    int64_t shrink;              /* i /= shrink or i >>= log2(shrink) each step, as tree reductions do; 0: another step */
+    bool has_inner;              /* another loop inside */
+    bool unroll_pragma;          /* #pragma unroll stands before it */
     const struct ks_loop *outer; /* NULL: outermost */
-    int depth;           /* 0: outermost */
+    int depth;                   /* 0: outermost */
 };
 
 struct ks_access {
@@ -227,26 +238,27 @@ struct ks_access {
     enum ks_space space;
     bool is_read, is_write, is_atomic;
     const struct ks_type *element;
-    const char *member;          /* a[i].x: "x", NULL otherwise */
-    int64_t member_off_byte;     /* 0 when no member */
-    struct ks_poly index;        /* in elements of `element`; multi-dimensional arrays are linearised */
+    const char *member;      /* a[i].x: "x", NULL otherwise */
+    int64_t member_off_byte; /* 0 when no member */
+    struct ks_poly index;    /* in elements of `element`; multi-dimensional arrays are linearised */
     enum ks_lane_stride stride;
-    int64_t lane_stride_elem;    /* for UNIT and CONSTANT */
-    bool base_aligned16;         /* index * size is a multiple of 16 bytes apart from threadIdx.x and loop terms, provably */
-    const struct ks_loop *loop;  /* innermost loop around it, NULL: none */
-    bool loop_invariant;         /* index does not change in `loop` */
-    bool block_reuse;            /* several threads of a block read the same element (index lacks threadIdx.x or .y) */
-    bool overlaps_neighbour;     /* another access of the kernel is a constant distance away: neighbouring threads share elements */
-    enum ks_lane_stride wrapped_stride; /* stride when IRREGULAR only through / and % by something uniform: between two wraps; else `stride` */
-    unsigned thread_mask;        /* KS_THREAD_* that the address can depend on */
-    const struct ks_node *call;  /* the access is in a __device__ function: the call in the kernel; NULL: in the kernel itself */
+    int64_t lane_stride_elem;   /* for UNIT and CONSTANT */
+    bool base_aligned16;        /* index * size is a multiple of 16 bytes apart from threadIdx.x and loop terms, provably */
+    const struct ks_loop *loop; /* innermost loop around it, NULL: none */
+    bool loop_invariant;        /* index does not change in `loop` */
+    bool block_reuse;           /* several threads of a block read the same element (index lacks threadIdx.x or .y) */
+    bool overlaps_neighbour; /* another access of the kernel is a constant distance away: neighbouring threads share elements */
+    enum ks_lane_stride
+        wrapped_stride;   /* stride when IRREGULAR only through / and % by something uniform: between two wraps; else `stride` */
+    unsigned thread_mask; /* KS_THREAD_* that the address can depend on */
+    const struct ks_node *call; /* the access is in a __device__ function: the call in the kernel; NULL: in the kernel itself */
 };
 
 struct ks_barrier {
     const struct ks_node *node;
-    bool is_warp;         /* __syncwarp */
+    bool is_warp; /* __syncwarp */
     const struct ks_loop *loop;
-    bool divergent;       /* under a condition that depends on threadIdx */
+    bool divergent;             /* under a condition that depends on threadIdx */
     const struct ks_node *call; /* in a __device__ function: the call in the kernel; NULL: in the kernel itself */
 };
 
@@ -277,27 +289,28 @@ struct ks_kernel {
     bool is_template;
     bool has_launch_bounds;
     bool uses_shuffle, uses_atomics, uses_tensor_cores, uses_inline_asm, calls_unknown;
-    bool early_return;   /* a return before the end: barriers after it are not reached by all */
-    bool has_error;      /* a parse error inside: not offered to the agent */
-    unsigned uses_thread; /* KS_THREAD_*: which components of threadIdx occur */
+    bool early_return;                                   /* a return before the end: barriers after it are not reached by all */
+    bool has_error;                                      /* a parse error inside: not offered to the agent */
+    unsigned uses_thread;                                /* KS_THREAD_*: which components of threadIdx occur */
     int64_t n_flops_float, n_flops_half, n_flops_double; /* static operations of one pass over the body */
-    int64_t n_special;   /* exp, log, sin, rsqrt, division... in the body */
+    int64_t n_special;                                   /* exp, log, sin, rsqrt, division... in the body */
 };
 
 /* ---- host side ------------------------------------------------------------------------------------------------------ */
 
 struct ks_launch {
-    const struct ks_node *node;       /* KS_NODE_LAUNCH */
-    const struct ks_node *stmt;       /* the statement that is the launch, with its ';' in span when the source has one */
-    const struct ks_kernel *kernel;   /* NULL: defined elsewhere */
-    const struct ks_entry *entry;     /* the host function around it */
+    const struct ks_node *node;     /* KS_NODE_LAUNCH */
+    const struct ks_node *stmt;     /* the statement that is the launch, with its ';' in span when the source has one */
+    const struct ks_kernel *kernel; /* NULL: defined elsewhere */
+    const struct ks_entry *entry;   /* the host function around it */
     const struct ks_node *grid, *block, *shared_bytes, *stream; /* NULL when absent; locals of type dim3 are followed */
-    struct ks_poly grid_dims[3], block_dims[3]; /* in entry parameters; known==false where not */
+    struct ks_poly grid_dims[3], block_dims[3];                 /* in entry parameters; known==false where not */
     const struct ks_node *const *args;
     size_t n_args;
     const struct ks_symbol **arg_buffers; /* per argument: the entry-level pointer passed, NULL: not a pointer */
-    struct ks_poly *arg_polys; /* per argument, in entry parameters: the value of an integer, the byte offset into arg_buffers of a pointer */
-    bool conditional;  /* under if or switch */
+    struct ks_poly *
+        arg_polys; /* per argument, in entry parameters: the value of an integer, the byte offset into arg_buffers of a pointer */
+    bool conditional; /* under if or switch */
     bool in_loop;
 };
 
@@ -317,9 +330,10 @@ struct ks_entry {
 struct ks_handover {
     const struct ks_launch *producer, *consumer;
     const struct ks_symbol *buffer; /* entry-level symbol */
-    bool elementwise;     /* consumer's thread reads just the element that the same thread of the producer wrote */
-    bool only_consumer;   /* no later launch reads the buffer and it is no output parameter we know of: a buffer of the entry's own */
-    bool last_reader;     /* no later launch of the entry reads the buffer; a parameter may still be an output */
+    bool elementwise;               /* consumer's thread reads just the element that the same thread of the producer wrote */
+    bool only_consumer; /* no later launch reads the buffer and it is no output parameter we know of: a buffer of the entry's own
+                         */
+    bool last_reader;   /* no later launch of the entry reads the buffer; a parameter may still be an output */
 };
 
 struct ks_facts {
@@ -341,16 +355,18 @@ struct ks_facts {
 
 /* What nvcc's words mean for the parse.  Words as nvcc got them, options files and environment already expanded. */
 struct ks_parse_options {
-    char *const *nvcc_argv; /* NULL-terminated, argv[0] first; only -I -D -U -include -isystem -std -x -arch -gencode -rdc ... matter */
-    const char *cuda_path;  /* toolkit root, "/usr/local/cuda" */
-    const char *shim_dir;   /* folder of kscc_clang_shim.h */
+    char *const
+        *nvcc_argv; /* NULL-terminated, argv[0] first; only -I -D -U -include -isystem -std -x -arch -gencode -rdc ... matter */
+    const char *cuda_path; /* toolkit root, "/usr/local/cuda" */
+    const char *shim_dir;  /* folder of kscc_clang_shim.h */
 };
 
-/* Parses `path` (text `source`, so that unsaved candidates can be analysed) and derives the facts.  Diagnostics of the parse go to
- * `diags`.  Arena: ret_facts and all below it.  Errors: KS_ERR_SYNTAX when nothing usable came out (diags say why),
+/* Parses `path` (text `source`, so that unsaved candidates can be analysed) and derives the facts.  Diagnostics of the parse go
+ * to `diags`.  Arena: ret_facts and all below it.  Errors: KS_ERR_SYNTAX when nothing usable came out (diags say why),
  * KS_ERR_UNSUPPORTED when libclang is missing or too old, KS_ERR_LIMIT. */
-KS_NODISCARD enum ks_code ks_facts_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
-                                         struct ks_arena *arena, struct ks_diags *diags, struct ks_facts **ret_facts, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_facts_parse(const char *path, const char *source, size_t source_len,
+                                         const struct ks_parse_options *opt, struct ks_arena *arena, struct ks_diags *diags,
+                                         struct ks_facts **ret_facts, struct ks_err *err);
 
 /* ---- helpers over facts (pure) -------------------------------------------------------------------------------------- */
 
@@ -358,7 +374,8 @@ const struct ks_kernel *ks_facts_kernel(const struct ks_facts *f, const char *na
 const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name);
 /* Text of a node, borrowed from source. */
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len);
-/* Coefficient of a single-variable linear term; 0 when absent; *ret_symbolic set when the variable occurs multiplied by others. */
+/* Coefficient of a single-variable linear term; 0 when absent; *ret_symbolic set when the variable occurs multiplied by others.
+ */
 int64_t ks_poly_coef(const struct ks_poly *p, enum ks_var_kind kind, const struct ks_symbol *symbol, bool *ret_symbolic);
 bool ks_poly_uses(const struct ks_poly *p, enum ks_var_kind kind, const struct ks_symbol *symbol);
 bool ks_poly_equal(const struct ks_poly *a, const struct ks_poly *b);

@@ -85,9 +85,11 @@ static struct ks_poly in_entry_terms(struct match *mt, const struct ks_launch *l
 
 static const struct ks_symbol *canonical_loop(struct match *mt, const struct ks_launch *l, const struct ks_loop *loop)
 {
-    struct ks_poly key[3] = {in_entry_terms(mt, l, loop->first_poly), in_entry_terms(mt, l, loop->bound_poly), in_entry_terms(mt, l, loop->step_poly)};
+    struct ks_poly key[3] = {in_entry_terms(mt, l, loop->first_poly), in_entry_terms(mt, l, loop->bound_poly),
+                             in_entry_terms(mt, l, loop->step_poly)};
     for (size_t i = 0; i < mt->n_loops; i++) {
-        if (ks_poly_equal(&mt->loop_polys[i][0], &key[0]) && ks_poly_equal(&mt->loop_polys[i][1], &key[1]) && ks_poly_equal(&mt->loop_polys[i][2], &key[2]))
+        if (ks_poly_equal(&mt->loop_polys[i][0], &key[0]) && ks_poly_equal(&mt->loop_polys[i][1], &key[1]) &&
+            ks_poly_equal(&mt->loop_polys[i][2], &key[2]))
             return &mt->loops[i];
     }
     if (mt->n_loops == 8)
@@ -135,7 +137,8 @@ static void add_guard(struct match *mt, const struct ks_launch *l, struct view *
     static const struct {
         const char *op, *normal, *inverse;
         int sign, inverse_sign; /* of lhs - rhs */
-    } table[] = {{"<", "<", "<=", 1, -1}, {"<=", "<=", "<", 1, -1}, {">", "<", "<=", -1, 1}, {">=", "<=", "<", -1, 1}, {"==", "==", NULL, 1, 0}, {"!=", NULL, "==", 0, 1}};
+    } table[] = {{"<", "<", "<=", 1, -1},  {"<=", "<=", "<", 1, -1}, {">", "<", "<=", -1, 1},
+                 {">=", "<=", "<", -1, 1}, {"==", "==", NULL, 1, 0}, {"!=", NULL, "==", 0, 1}};
     struct ks_arena *a = mt->m->arena;
     struct ks_expand x = {.arena = a, .source = mt->m->source, .loops = l->kernel->loops, .n_loops = l->kernel->n_loops};
     for (size_t i = 0; i < 6; i++) {
@@ -223,7 +226,8 @@ static bool same_dims(const struct ks_poly *a, const struct ks_poly *b)
     return ks_poly_equal(&a[0], &b[0]) && ks_poly_equal(&a[1], &b[1]) && ks_poly_equal(&a[2], &b[2]);
 }
 
-static bool reads_what_it_wrote(struct match *mt, const struct ks_launch *p, const struct ks_launch *c, const struct ks_access *read, const struct ks_symbol *buffer)
+static bool reads_what_it_wrote(struct match *mt, const struct ks_launch *p, const struct ks_launch *c,
+                                const struct ks_access *read, const struct ks_symbol *buffer)
 {
     struct view r;
     view_of(mt, c, read, &r);
@@ -242,7 +246,8 @@ static bool reads_what_it_wrote(struct match *mt, const struct ks_launch *p, con
     return false;
 }
 
-static bool is_elementwise(const struct ks_mirror *m, const struct ks_launch *p, const struct ks_launch *c, const struct ks_symbol *buffer)
+static bool is_elementwise(const struct ks_mirror *m, const struct ks_launch *p, const struct ks_launch *c,
+                           const struct ks_symbol *buffer)
 {
     struct match mt = {.m = m, .global = {{.name = "thread_x"}, {.name = "thread_y"}, {.name = "thread_z"}}};
     size_t n_reads = 0;
@@ -269,7 +274,8 @@ static bool touches(const struct ks_launch *l, const struct ks_symbol *buffer, b
 
 typedef KS_VEC(struct ks_handover) handover_vec;
 
-static void note_buffer(const struct ks_mirror *m, const struct ks_entry *e, size_t consumer, const struct ks_symbol *buffer, handover_vec *out)
+static void note_buffer(const struct ks_mirror *m, const struct ks_entry *e, size_t consumer, const struct ks_symbol *buffer,
+                        handover_vec *out)
 {
     const struct ks_launch *c = e->launches[consumer];
     size_t at = consumer;

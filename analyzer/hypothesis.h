@@ -10,10 +10,10 @@
 #include "base/layer.h"
 
 struct ks_evidence {
-    char *key;        /* "lane_stride_symbolic", "dram_bytes_ratio": names questions' `when` conditions refer to */
+    char *key; /* "lane_stride_symbolic", "dram_bytes_ratio": names questions' `when` conditions refer to */
     double value;
     uint32_t line, col, len; /* 1-based place, 0: none */
-    char *text;       /* one sentence for people */
+    char *text;              /* one sentence for people */
 };
 
 struct ks_hypothesis {
@@ -42,8 +42,8 @@ void ks_ptxas_parse(const char *text, size_t len, struct ks_arena *arena, struct
 
 /* counters: the device's profile (harness/device.h: one object per kernel with the metric names documented there), or NULL.
  * Arena: ret. */
-void ks_hypotheses_derive(const struct ks_facts *facts, const struct ks_ptxas_info *ptxas, size_t n_ptxas, const struct ks_json *counters,
-                          struct ks_arena *arena, struct ks_hypotheses *ret);
+void ks_hypotheses_derive(const struct ks_facts *facts, const struct ks_ptxas_info *ptxas, size_t n_ptxas,
+                          const struct ks_json *counters, struct ks_arena *arena, struct ks_hypotheses *ret);
 void ks_hypotheses_to_diags(const struct ks_hypotheses *h, const struct ks_facts *facts, struct ks_diags *out);
 struct ks_json *ks_hypotheses_to_json(const struct ks_hypotheses *h, const struct ks_facts *facts);
 

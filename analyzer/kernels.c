@@ -53,9 +53,10 @@ static int64_t *counter_of(struct ks_kernel *k, const struct ks_type *t)
 
 bool ks_call_is_special(const char *name)
 {
-    static const char *const names[] = {"exp",   "exp2",  "exp10", "log",   "log2",  "log10", "log1p", "expm1", "sin",  "cos",  "tan",   "sincos", "sqrt",
-                                        "rsqrt", "cbrt",  "pow",   "powf",  "tanh",  "sinh",  "cosh",  "erf",   "erfc", "atan", "atan2", "asin",   "acos",
-                                        "rcp",   "fdiv", "fdividef", "hexp", "hlog", "hsqrt", "hrsqrt", "hrcp", "hsin", "hcos", "h2exp", "tgamma", "lgamma"};
+    static const char *const names[] = {
+        "exp",   "exp2", "exp10",    "log",  "log2", "log10", "log1p",  "expm1", "sin",  "cos",  "tan",   "sincos", "sqrt",
+        "rsqrt", "cbrt", "pow",      "powf", "tanh", "sinh",  "cosh",   "erf",   "erfc", "atan", "atan2", "asin",   "acos",
+        "rcp",   "fdiv", "fdividef", "hexp", "hlog", "hsqrt", "hrsqrt", "hrcp",  "hsin", "hcos", "h2exp", "tgamma", "lgamma"};
     while (*name == '_')
         name++;
     char base[24];
@@ -78,7 +79,8 @@ static void count_operation(struct ks_kernel *k, const struct ks_node *n)
     static const char *const fma_names[] = {"fma", "fmaf", "__fmaf_rn", "__hfma", "__hfma2", "__fma_rn"};
     static const char *const half_names[] = {"__hadd", "__hsub", "__hmul", "__hadd2", "__hsub2", "__hmul2", "__hmax", "__hmin"};
     if (n->kind == KS_NODE_BINARY && is_any(n->op, ops, COUNT(ops))) {
-        int64_t *c = counter_of(k, n->type);
+        const struct ks_type *rhs = n->children[1]->type;
+        int64_t *c = counter_of(k, rhs && rhs->kind == KS_TYPE_DOUBLE ? rhs : n->type); /* x *= 2.0 is a double product */
         if (c)
             ++*c;
         if (c && n->op[0] == '/')
@@ -167,7 +169,8 @@ static bool visit(const struct ks_node *n, void *data)
         note_call(s, n);
     else if (n->kind == KS_NODE_ASM)
         s->k->uses_inline_asm = true;
-    else if (n->kind == KS_NODE_MEMBER && n->n_children == 1 && n->children[0]->symbol && n->children[0]->symbol->kind == KS_SYM_BUILTIN_INDEX)
+    else if (n->kind == KS_NODE_MEMBER && n->n_children == 1 && n->children[0]->symbol &&
+             n->children[0]->symbol->kind == KS_SYM_BUILTIN_INDEX)
         s->k->uses_thread |= ks_node_thread_mask(n);
     return true;
 }
@@ -199,7 +202,8 @@ static bool returns_early(const struct ks_node *body)
 void ks_kernel_derive(const struct ks_mirror *m, const struct ks_function *f, struct ks_kernel *ret)
 {
     struct ks_kernel *k = ret;
-    *k = (struct ks_kernel){.name = f->name, .mangled = f->mangled, .node = f->node, .body = f->body, .params = f->params, .n_params = f->n_params};
+    *k = (struct ks_kernel){
+        .name = f->name, .mangled = f->mangled, .node = f->node, .body = f->body, .params = f->params, .n_params = f->n_params};
     k->is_template = f->is_template;
     k->has_launch_bounds = f->has_launch_bounds;
     k->has_error = f->has_error;

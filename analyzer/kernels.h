@@ -1,8 +1,8 @@
 #ifndef KS_ANALYZER_KERNELS_H
 #define KS_ANALYZER_KERNELS_H
 
-/* From a function's nodes to a ks_kernel: loops, barriers, shared arrays, flags and static operation counts (kernels.c, loops.c), and its
- * accesses (accesses.c).  ks_usage_derive() must have run over the function. */
+/* From a function's nodes to a ks_kernel: loops, barriers, shared arrays, flags and static operation counts (kernels.c, loops.c),
+ * and its accesses (accesses.c).  ks_usage_derive() must have run over the function. */
 
 #include "analyzer/expand.h"
 #include "analyzer/mirror.h"

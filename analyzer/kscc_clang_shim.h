@@ -1,5 +1,5 @@
-/* Included before the user's text when libclang parses it: what nvcc's cuda_runtime.h brings along and clang's wrapper leaves out, and
- * nvcc's builtins of newer toolkits.  Only declarations matter, nothing here is ever compiled into an object. */
+/* Included before the user's text when libclang parses it: what nvcc's cuda_runtime.h brings along and clang's wrapper leaves
+ * out, and nvcc's builtins of newer toolkits.  Only declarations matter, nothing here is ever compiled into an object. */
 #ifndef KSCC_CLANG_SHIM_H
 #define KSCC_CLANG_SHIM_H
 
@@ -12,17 +12,17 @@
 #include <algorithm>
 #include <cmath>
 
-#define __NV_ATOMIC_RELAXED 0
-#define __NV_ATOMIC_CONSUME 1
-#define __NV_ATOMIC_ACQUIRE 2
-#define __NV_ATOMIC_RELEASE 3
-#define __NV_ATOMIC_ACQ_REL 4
-#define __NV_ATOMIC_SEQ_CST 5
-#define __NV_THREAD_SCOPE_THREAD 0
-#define __NV_THREAD_SCOPE_BLOCK 1
+#define __NV_ATOMIC_RELAXED       0
+#define __NV_ATOMIC_CONSUME       1
+#define __NV_ATOMIC_ACQUIRE       2
+#define __NV_ATOMIC_RELEASE       3
+#define __NV_ATOMIC_ACQ_REL       4
+#define __NV_ATOMIC_SEQ_CST       5
+#define __NV_THREAD_SCOPE_THREAD  0
+#define __NV_THREAD_SCOPE_BLOCK   1
 #define __NV_THREAD_SCOPE_CLUSTER 2
-#define __NV_THREAD_SCOPE_DEVICE 3
-#define __NV_THREAD_SCOPE_SYSTEM 4
+#define __NV_THREAD_SCOPE_DEVICE  3
+#define __NV_THREAD_SCOPE_SYSTEM  4
 
 #ifndef __managed__
 #define __managed__ __device__
@@ -33,14 +33,14 @@ using std::isfinite;
 using std::isinf;
 using std::isnan;
 
-#define KSCC_HOST_MIN_MAX(type)                                      \
-    static inline __attribute__((host)) type max(type a, type b)     \
-    {                                                                \
-        return a < b ? b : a;                                        \
-    }                                                                \
-    static inline __attribute__((host)) type min(type a, type b)     \
-    {                                                                \
-        return b < a ? b : a;                                        \
+#define KSCC_HOST_MIN_MAX(type)                                                                                                  \
+    static inline __attribute__((host)) type max(type a, type b)                                                                 \
+    {                                                                                                                            \
+        return a < b ? b : a;                                                                                                    \
+    }                                                                                                                            \
+    static inline __attribute__((host)) type min(type a, type b)                                                                 \
+    {                                                                                                                            \
+        return b < a ? b : a;                                                                                                    \
     }
 KSCC_HOST_MIN_MAX(int)
 KSCC_HOST_MIN_MAX(unsigned)

@@ -27,7 +27,8 @@ static const struct ks_node *follow(const struct ks_node *n)
     for (int i = 0; i < 8; i++) {
         const struct ks_node *inner = ks_node_strip(n);
         const struct ks_symbol *s = inner && inner->kind == KS_NODE_DECL_REF ? inner->symbol : NULL;
-        bool is_set_once = s && s->kind == KS_SYM_LOCAL && s->n_writes == 0 && !s->address_taken && s->decl && s->decl->n_children == 1;
+        bool is_set_once =
+            s && s->kind == KS_SYM_LOCAL && s->n_writes == 0 && !s->address_taken && s->decl && s->decl->n_children == 1;
         if (!is_set_once)
             return n;
         n = s->decl->children[0];
@@ -74,7 +75,9 @@ static void dims_of(const struct ks_expand *x, const struct ks_node *config, str
         return;
     static const char *const members[] = {"x", "y", "z"};
     for (size_t i = 0; i < 3; i++) {
-        const struct ks_node *arg = made && constructed ? (i < made->n_children ? made->children[i] : NULL) : i == 0 ? made : NULL;
+        const struct ks_node *arg = made && constructed ? (i < made->n_children ? made->children[i] : NULL)
+                                    : i == 0            ? made
+                                                        : NULL;
         bool many = false;
         const struct ks_node *assigned = made != n && s ? member_value(s, members[i], &many) : NULL;
         if (many)
@@ -92,7 +95,9 @@ static const struct ks_kernel *kernel_of(const struct ks_facts *f, const struct 
     for (size_t i = 0; i < f->n_kernels; i++) {
         if (f->kernels[i].node->symbol == launch->symbol)
             return &f->kernels[i];
-        if (ks_streq(f->kernels[i].name, launch->name) && (!launch->symbol || launch->symbol->kind == KS_SYM_FUNCTION || launch->symbol->kind == KS_SYM_OTHER) && f->kernels[i].is_template)
+        if (ks_streq(f->kernels[i].name, launch->name) &&
+            (!launch->symbol || launch->symbol->kind == KS_SYM_FUNCTION || launch->symbol->kind == KS_SYM_OTHER) &&
+            f->kernels[i].is_template)
             by_name = &f->kernels[i];
     }
     return by_name;
@@ -129,7 +134,8 @@ static void describe_args(const struct ks_expand *x, struct ks_launch *l)
     }
 }
 
-static void describe(const struct ks_mirror *m, const struct ks_facts *f, const struct ks_expand *x, const struct ks_node *n, struct ks_launch *l)
+static void describe(const struct ks_mirror *m, const struct ks_facts *f, const struct ks_expand *x, const struct ks_node *n,
+                     struct ks_launch *l)
 {
     *l = (struct ks_launch){.node = n, .stmt = statement_of(m, n), .kernel = kernel_of(f, n)};
     l->grid = follow(n->children[0]);
@@ -152,7 +158,13 @@ static void describe(const struct ks_mirror *m, const struct ks_facts *f, const 
 static void add_entry(const struct ks_mirror *m, struct ks_facts *f, const struct ks_function *fn, const struct found *found)
 {
     struct ks_entry *e = &f->entries[f->n_entries++];
-    *e = (struct ks_entry){.name = fn->name, .mangled = fn->mangled, .node = fn->node, .params = fn->params, .n_params = fn->n_params, .result = fn->result, .has_error = fn->has_error};
+    *e = (struct ks_entry){.name = fn->name,
+                           .mangled = fn->mangled,
+                           .node = fn->node,
+                           .params = fn->params,
+                           .n_params = fn->n_params,
+                           .result = fn->result,
+                           .has_error = fn->has_error};
     e->launches = KS_ARENA_ARRAY(m->arena, struct ks_launch *, found->nodes.n + 1);
     struct ks_loop *loops;
     size_t n_loops;

@@ -5,6 +5,9 @@
 #include "analyzer/usage.h"
 #include "base/str.h"
 
+#include <ctype.h>
+#include <string.h>
+
 struct loop_ctx {
     KS_VEC(struct ks_loop) loops;
 };
@@ -54,7 +57,8 @@ static const struct ks_node *body_of(const struct ks_node *loop)
 static const struct ks_symbol *variable_in(const struct ks_node *n)
 {
     n = ks_node_strip(n);
-    bool ok = n && n->kind == KS_NODE_DECL_REF && n->symbol && (n->symbol->kind == KS_SYM_LOCAL || n->symbol->kind == KS_SYM_PARAM);
+    bool ok =
+        n && n->kind == KS_NODE_DECL_REF && n->symbol && (n->symbol->kind == KS_SYM_LOCAL || n->symbol->kind == KS_SYM_PARAM);
     return ok ? n->symbol : NULL;
 }
 
@@ -187,7 +191,8 @@ static void count_trips(struct ks_loop *l)
     bool flipped = variable_in(cond->children[1]) == l->variable;
     if (factor == 0 && !ks_streq(cond->op, "!=")) {
         int64_t span = step > 0 ? bound - first : first - bound, size = step > 0 ? step : -step;
-        bool towards = goes_on(cond->op, flipped, first, bound) == false || goes_on(cond->op, flipped, bound + (step > 0 ? size : -size), bound) == false;
+        bool towards = goes_on(cond->op, flipped, first, bound) == false ||
+                       goes_on(cond->op, flipped, bound + (step > 0 ? size : -size), bound) == false;
         if (!towards)
             return;
         span += l->bound_inclusive;
@@ -229,6 +234,20 @@ static void describe(struct ks_loop *l, const struct ks_expand *x)
         l->first_poly = ks_expand(x, l->first);
     l->bound_poly = ks_expand(x, l->bound);
     count_trips(l);
+    l->shrink = geometric_factor(l) > 0 ? geometric_factor(l) : 0;
+}
+
+/* The text before the loop ends with an unroll pragma. */
+static bool has_unroll_pragma(const struct ks_mirror *m, const struct ks_node *loop)
+{
+    size_t end = loop->span.begin;
+    while (end > 0 && isspace((unsigned char)m->source[end - 1]))
+        end--;
+    size_t begin = end;
+    while (begin > 0 && m->source[begin - 1] != '\n')
+        begin--;
+    const char *line = ks_arena_strndup(m->arena, m->source + begin, end - begin);
+    return strstr(line, "#pragma") && strstr(line, "unroll");
 }
 
 void ks_loops_derive(const struct ks_mirror *m, const struct ks_function *f, struct ks_loop **ret, size_t *ret_n)
@@ -244,6 +263,9 @@ void ks_loops_derive(const struct ks_mirror *m, const struct ks_function *f, str
         struct ks_loop *l = &loops[i];
         l->outer = ks_loop_around(loops, i, l->node);
         l->depth = l->outer ? l->outer->depth + 1 : 0;
+        l->unroll_pragma = has_unroll_pragma(m, l->node);
+        for (size_t k = 0; k < i; k++)
+            loops[k].has_inner |= is_inside(l->node, loops[k].node);
         struct ks_expand x = {.arena = m->arena, .source = m->source, .loops = loops, .n_loops = i};
         describe(l, &x);
     }

@@ -1,8 +1,8 @@
 #ifndef KS_ANALYZER_MIRROR_H
 #define KS_ANALYZER_MIRROR_H
 
-/* The border to libclang: clang.c parses a unit and hands over plain nodes, symbols and types (facts.h) plus what the AST says about
- * each function.  Everything behind this header works on these alone.  Arena: all of it. */
+/* The border to libclang: clang.c parses a unit and hands over plain nodes, symbols and types (facts.h) plus what the AST says
+ * about each function.  Everything behind this header works on these alone.  Arena: all of it. */
 
 #include "analyzer/facts.h"
 
@@ -30,7 +30,8 @@ struct ks_mirror {
     size_t n_errors;
 };
 
-KS_NODISCARD enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
-                                          struct ks_arena *arena, struct ks_diags *diags, struct ks_mirror **ret_mirror, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source_len,
+                                          const struct ks_parse_options *opt, struct ks_arena *arena, struct ks_diags *diags,
+                                          struct ks_mirror **ret_mirror, struct ks_err *err);
 
 #endif

@@ -226,8 +226,8 @@ struct ks_poly ks_poly_div(struct ks_arena *a, const struct ks_poly *x, int64_t 
     return normal(a, terms, x->n_terms);
 }
 
-struct ks_poly ks_poly_substitute(struct ks_arena *a, const struct ks_poly *x, enum ks_var_kind kind, const struct ks_symbol *symbol,
-                                  const struct ks_poly *with)
+struct ks_poly ks_poly_substitute(struct ks_arena *a, const struct ks_poly *x, enum ks_var_kind kind,
+                                  const struct ks_symbol *symbol, const struct ks_poly *with)
 {
     if (!x->known || !ks_poly_uses(x, kind, symbol))
         return *x;

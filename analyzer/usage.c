@@ -23,7 +23,8 @@ bool ks_node_is(const struct ks_node *n, enum ks_node_kind kind, const char *op)
 
 /* ---- writes ---- */
 
-static void note_write(struct ks_arena *arena, const struct ks_node *target, const struct ks_node *node, const struct ks_node *value)
+static void note_write(struct ks_arena *arena, const struct ks_node *target, const struct ks_node *node,
+                       const struct ks_node *value)
 {
     target = ks_node_strip(target);
     while (target && (target->kind == KS_NODE_MEMBER || (target->kind == KS_NODE_SUBSCRIPT && target->children[0]->type &&
@@ -58,13 +59,17 @@ static unsigned index_mask(const char *symbol, const char *member)
 {
     if (!ks_streq(symbol, "threadIdx"))
         return 0;
-    return ks_streq(member, "x") ? KS_THREAD_X : ks_streq(member, "y") ? KS_THREAD_Y : ks_streq(member, "z") ? KS_THREAD_Z : KS_THREAD_X | KS_THREAD_Y | KS_THREAD_Z;
+    return ks_streq(member, "x")   ? KS_THREAD_X
+           : ks_streq(member, "y") ? KS_THREAD_Y
+           : ks_streq(member, "z") ? KS_THREAD_Z
+                                   : KS_THREAD_X | KS_THREAD_Y | KS_THREAD_Z;
 }
 
 /* Results that differ from lane to lane though their arguments may not. */
 static bool call_gives_lane_values(const char *name)
 {
-    static const char *const prefixes[] = {"atomic", "__shfl_up", "__shfl_down", "__shfl_xor", "clock", "__activemask", "thread_rank", "curand"};
+    static const char *const prefixes[] = {"atomic", "__shfl_up",    "__shfl_down", "__shfl_xor",
+                                           "clock",  "__activemask", "thread_rank", "curand"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         if (ks_str_starts(name, prefixes[i]))
             return true;
@@ -80,9 +85,11 @@ unsigned ks_node_thread_mask(const struct ks_node *n)
         bool whole_index = n->symbol->kind == KS_SYM_BUILTIN_INDEX;
         return whole_index ? index_mask(n->symbol->name, "") : n->symbol->thread_mask;
     }
-    if (n->kind == KS_NODE_MEMBER && n->n_children == 1 && n->children[0]->symbol && n->children[0]->symbol->kind == KS_SYM_BUILTIN_INDEX)
+    if (n->kind == KS_NODE_MEMBER && n->n_children == 1 && n->children[0]->symbol &&
+        n->children[0]->symbol->kind == KS_SYM_BUILTIN_INDEX)
         return index_mask(n->children[0]->symbol->name, n->name);
-    unsigned mask = n->kind == KS_NODE_CALL && n->name && call_gives_lane_values(n->name) ? KS_THREAD_X | KS_THREAD_Y | KS_THREAD_Z : 0;
+    unsigned mask =
+        n->kind == KS_NODE_CALL && n->name && call_gives_lane_values(n->name) ? KS_THREAD_X | KS_THREAD_Y | KS_THREAD_Z : 0;
     if (n->callee)
         mask |= ks_node_thread_mask(n->callee);
     for (size_t i = 0; i < n->n_children; i++)

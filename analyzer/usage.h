@@ -1,8 +1,8 @@
 #ifndef KS_ANALYZER_USAGE_H
 #define KS_ANALYZER_USAGE_H
 
-/* Who writes which variable, and which thread indices values can depend on: fills n_writes, writes, address_taken and thread_mask of the
- * symbols of all functions, the parameters of __device__ functions by what their callers pass. */
+/* Who writes which variable, and which thread indices values can depend on: fills n_writes, writes, address_taken and thread_mask
+ * of the symbols of all functions, the parameters of __device__ functions by what their callers pass. */
 
 #include "analyzer/mirror.h"
 

@@ -1,11 +1,13 @@
 #ifndef KS_DRIVER_AGENT_REPLAY_H
 #define KS_DRIVER_AGENT_REPLAY_H
 
-/* The agent `file:DIR`: a person or a tool has written whole candidate texts, DIR holds them, and they are proposed in name order.  A line
+/* The agent `file:DIR`: a person or a tool has written whole candidate texts, DIR holds them, and they are proposed in name
+ * order.  A line
  *
  *   // kscc-propose: LAYER GAIN HYPOTHESIS            // kscc-propose: data-movement 1.5 scores are written and read once each
  *
- * in the text states the bottleneck and the predicted speed-up; a text without one is proposed without a statement, and so is not tried. */
+ * in the text states the bottleneck and the predicted speed-up; a text without one is proposed without a statement, and so is not
+ * tried. */
 
 #include "rewriter/agent.h"
 

@@ -1,4 +1,4 @@
-#include "base/process.h"
+#include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "driver/paths.h"
@@ -10,13 +10,7 @@
 #include <unistd.h>
 
 /* The emulated runtime reads its card from here. */
-#define ARCH_VARIABLE "KSCC_EMULATED_ARCH"
-
-static int usage(void)
-{
-    ks_say(KS_SEV_ERROR, "usage: kscc %s", ks_command_find("run")->usage);
-    return 2;
-}
+#define ARCH_VARIABLE "KSCC_EMU_ARCH"
 
 int ks_cmd_run(char *const *argv)
 {
@@ -32,11 +26,15 @@ int ks_cmd_run(char *const *argv)
     if (argv[i] && strcmp(argv[i], "--") == 0)
         i++;
     if (!argv[i])
-        return usage();
+        return ks_command_usage("run");
     if (s.device.choice == KS_CHOOSE_EMULATED || s.device.choice == KS_CHOOSE_AUTO) {
         KS_AUTO_STR struct ks_str path = KS_STR_INIT;
         const char *old = getenv("LD_LIBRARY_PATH");
-        ks_paths_bin(&path);
+        ks_paths_emulated(&path);
+        if (path.len == 0) {
+            ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13");
+            return 1;
+        }
         if (old && *old)
             ks_str_addf(&path, ":%s", old);
         setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);

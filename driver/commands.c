@@ -16,3 +16,10 @@ const struct ks_command *ks_command_find(const char *name)
             return &ks_commands[i];
     return NULL;
 }
+
+void ks_commands_help(struct ks_str *out)
+{
+    ks_str_add(out, "\nCommands:\n");
+    for (size_t i = 0; i < ks_n_commands; i++)
+        ks_str_addf(out, "  kscc %s\n      %s\n", ks_commands[i].usage, ks_commands[i].help);
+}

@@ -3,7 +3,7 @@
 
 /* The commands: "kscc NAME arguments".  argv[0] is the command's name.  Each returns an exit status: 0 done, 1 no, 2 usage. */
 
-#include <stddef.h>
+#include "base/str.h"
 
 struct ks_command {
     const char *name;
@@ -14,6 +14,7 @@ struct ks_command {
 extern const struct ks_command ks_commands[];
 extern const size_t ks_n_commands;
 const struct ks_command *ks_command_find(const char *name); /* NULL: none */
+void ks_commands_help(struct ks_str *out);                  /* for --kscc-help */
 
 #define X(name, function, usage, help) int function(char *const *argv);
 #include "driver/commands.def"

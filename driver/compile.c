@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "driver/cmdline.h"
+#include "driver/commands.h"
 #include "driver/nvcc.h"
 #include "driver/options.h"
 #include "driver/pipeline.h"
@@ -77,10 +78,12 @@ static int compile_parsed(const struct ks_cmdline *c, const char *given_nvcc, ch
     enum ks_code settings_code = read_settings(c, &s, &settings_err);
     if (s.show_version || s.show_help) {
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-        if (s.show_help)
+        if (s.show_help) {
             ks_options_help(&text);
-        else
+            ks_commands_help(&text);
+        } else {
             ks_str_add(&text, "kscc " KSCC_VERSION "\n");
+        }
         fputs(ks_str_cstr(&text), stdout);
         return 0;
     }

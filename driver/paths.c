@@ -19,9 +19,23 @@ static void choose(const char *installed, const char *built, struct ks_str *out)
 void ks_paths_bin(struct ks_str *out)
 {
     KS_AUTO_FREE char *self = NULL;
-    choose("lib/kscc", "", out);
-    if (out->len == 0 && ks_path_self_dir(&self, NULL) == KS_OK)
-        ks_str_add(out, self);
+    ks_str_clear(out);
+    ks_str_add(out, ks_path_self_dir(&self, NULL) == KS_OK ? self : ".");
+}
+
+void ks_paths_emulated(struct ks_str *out)
+{
+    static const char *const places[] = {"../lib/emulated", "../lib/kscc/emulated"};
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
+    ks_paths_bin(&bin);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        ks_path_join(out, ks_str_cstr(&bin), places[i]);
+        KS_AUTO_STR struct ks_str library = KS_STR_INIT;
+        ks_path_join(&library, ks_str_cstr(out), "libcudart.so.13");
+        if (ks_file_exists(ks_str_cstr(&library)))
+            return;
+    }
+    ks_str_clear(out);
 }
 
 void ks_paths_bank(struct ks_str *out)

@@ -6,8 +6,9 @@
 
 #include "base/str.h"
 
-void ks_paths_bin(struct ks_str *out);  /* folder of kscc-worker and the emulated libcudart.so.13; replaces out */
-void ks_paths_bank(struct ks_str *out); /* question bank */
-void ks_paths_shim(struct ks_str *out); /* folder of kscc_clang_shim.h */
+void ks_paths_bin(struct ks_str *out);      /* folder of kscc and kscc-worker; each function replaces out */
+void ks_paths_emulated(struct ks_str *out); /* folder of the emulated libcudart.so.13; empty when not found */
+void ks_paths_bank(struct ks_str *out);     /* question bank */
+void ks_paths_shim(struct ks_str *out);     /* folder of kscc_clang_shim.h */
 
 #endif

@@ -1,21 +1,225 @@
 #include "driver/pipeline.h"
 
+#include "analyzer/facts.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "driver/certificate.h"
+#include "driver/device_choice.h"
+#include "driver/emit.h"
+#include "driver/entry.h"
+#include "driver/paths.h"
 #include "driver/say.h"
+#include "driver/stop.h"
+#include "driver/store.h"
 
 #include <string.h>
 
+#define MAX_PARSE_ERRORS_SHOWN 5
+
+static const char nvcc_only[] = "compiling with nvcc only";
+
+struct pipeline {
+    struct ks_arena arena;
+    struct ks_unit unit;
+    struct ks_contract *contracts;
+    size_t n_contracts;
+    struct ks_facts *facts;
+    struct ks_parse_options parse;
+    struct ks_device_chosen device;
+    struct ks_store store;
+    char unit_hash[65];
+    struct ks_emission *emissions;
+    size_t n_emissions;
+};
+
+/* ---- contracts ------------------------------------------------------------------------------------------------------ */
+
+/* "dir/attention.cu" -> "dir/attention.kscc.json" */
+static const char *sidecar_path(struct pipeline *p)
+{
+    const char *path = p->unit.path, *base = ks_path_base(path), *dot = strrchr(base, '.');
+    return ks_arena_printf(&p->arena, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
+}
+
+static enum ks_code parse_sidecar(struct pipeline *p, const char *path, struct ks_diags *diags, struct ks_err *err)
+{
+    KS_AUTO_JSON struct ks_json *json = NULL;
+    struct ks_contract *more;
+    size_t n;
+    KS_TRY(ks_json_read_file(path, &json, err));
+    KS_TRY(ks_contracts_parse_json(path, json, &p->arena, diags, &more, &n, err));
+    struct ks_contract *all = KS_ARENA_ARRAY(&p->arena, struct ks_contract, p->n_contracts + n);
+    if (p->n_contracts)
+        memcpy(all, p->contracts, p->n_contracts * sizeof(*all));
+    if (n)
+        memcpy(all + p->n_contracts, more, n * sizeof(*all));
+    p->contracts = all;
+    p->n_contracts += n;
+    return KS_OK;
+}
+
+static bool read_contracts(struct pipeline *p)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    ks_diags_init(&diags);
+    enum ks_code code = ks_contracts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->arena, &diags, &p->contracts,
+                                           &p->n_contracts, &err);
+    ks_say_diags(&diags, p->unit.source, p->unit.source_len);
+    ks_diags_release(&diags);
+    ks_diags_init(&diags);
+    const char *sidecar = sidecar_path(p);
+    if (code == KS_OK && ks_file_exists(sidecar))
+        code = parse_sidecar(p, sidecar, &diags, &err);
+    ks_say_diags(&diags, NULL, 0);
+    ks_diags_release(&diags);
+    if (code != KS_OK) {
+        ks_say_instead(&err, nvcc_only);
+        return false;
+    }
+    if (p->n_contracts == 0)
+        ks_say(KS_SEV_REMARK, "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s",
+               p->unit.path, sidecar, nvcc_only);
+    return p->n_contracts > 0;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------------------------------- */
+
+static bool read_facts(struct pipeline *p)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
+    ks_paths_shim(&shim);
+    p->parse = (struct ks_parse_options){.nvcc_argv = p->unit.build_argv.v,
+                                         .cuda_path = p->unit.cuda_path,
+                                         .shim_dir = ks_arena_strdup(&p->arena, ks_str_cstr(&shim))};
+    ks_diags_init(&diags);
+    enum ks_code code =
+        ks_facts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->parse, &p->arena, &diags, &p->facts, &err);
+    if (code != KS_OK) {
+        for (size_t i = 0, shown = 0; i < diags.n && shown < MAX_PARSE_ERRORS_SHOWN; i++) {
+            bool here = ks_streq(diags.data[i].file, p->unit.path);
+            if (diags.data[i].severity == KS_SEV_ERROR && ++shown)
+                ks_say_diag(&diags.data[i], here ? p->unit.source : NULL, here ? p->unit.source_len : 0);
+        }
+        ks_wrap(&err, "cannot analyse '%s'", p->unit.path);
+        ks_say_instead(&err, nvcc_only);
+    }
+    ks_diags_release(&diags);
+    return code == KS_OK;
+}
+
+/* ---- store ---------------------------------------------------------------------------------------------------------- */
+
+static void say_waiting(void)
+{
+    ks_say_progress("waiting: another kscc is searching with this store");
+}
+
+static bool open_store(struct pipeline *p)
+{
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
+    ks_path_dir(&beside, p->unit.path);
+    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
+    if (ks_streq(ks_str_cstr(&beside), ".")) {
+        ks_str_clear(&dir);
+        ks_str_add(&dir, ".kscc");
+    }
+    if (p->unit.settings->dir) {
+        ks_str_clear(&dir);
+        ks_str_add(&dir, p->unit.settings->dir);
+    }
+    enum ks_code code = ks_store_open(ks_str_cstr(&dir), &p->store, &err);
+    if (code != KS_OK) {
+        ks_say_instead(&err, "searching with a temporary store: nothing will be kept");
+        code = ks_store_open_temporary(&p->store, &err);
+    }
+    if (code == KS_OK)
+        code = ks_store_lock(&p->store, ks_stop_asked, say_waiting, &err);
+    if (code != KS_OK)
+        ks_say_instead(&err, nvcc_only);
+    return code == KS_OK;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------------- */
+
+static bool open_unit(struct pipeline *p, const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
+{
+    struct ks_err err;
+    if (ks_unit_open(c, s, nvcc, input, &p->arena, &p->unit, &err) == KS_OK)
+        return true;
+    ks_say_instead(&err, nvcc_only);
+    return false;
+}
+
+static bool hash_unit(struct pipeline *p)
+{
+    struct ks_err err;
+    if (ks_unit_hash(&p->unit, p->unit_hash, &err) == KS_OK)
+        return true;
+    ks_say_instead(&err, nvcc_only);
+    return false;
+}
+
+static bool choose_device(struct pipeline *p)
+{
+    struct ks_err err;
+    if (ks_device_choose(&p->unit, &p->device, &err) == KS_OK)
+        return true;
+    ks_say_instead(&err, nvcc_only);
+    return false;
+}
+
+static bool optimise_entries(struct pipeline *p)
+{
+    struct ks_entry_context x = {.unit = &p->unit,
+                                 .facts = p->facts,
+                                 .parse = &p->parse,
+                                 .device = &p->device,
+                                 .store = &p->store,
+                                 .unit_hash = p->unit_hash};
+    p->emissions = KS_ARENA_ARRAY(&p->arena, struct ks_emission, p->n_contracts);
+    for (size_t i = 0; i < p->n_contracts; i++)
+        if (ks_entry_optimise(&x, &p->contracts[i], &p->emissions[p->n_emissions]))
+            p->n_emissions++;
+    return p->n_emissions > 0;
+}
+
+static bool emit(struct pipeline *p)
+{
+    struct ks_err err;
+    if (ks_emit(&p->unit, p->emissions, p->n_emissions, &err) != KS_OK) {
+        ks_wrap(&err, "cannot emit the verified candidate");
+        ks_say_instead(&err, "the baseline object stays");
+        return false;
+    }
+    for (size_t i = 0; i < p->n_emissions; i++) {
+        KS_AUTO_STR struct ks_str certificate = KS_STR_INIT;
+        ks_store_path(&p->store, p->emissions[i].key, KS_CERTIFICATE_FILE, &certificate);
+        ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object,
+                        p->emissions[i].signature->entry, p->store.temporary ? "not kept" : ks_str_cstr(&certificate));
+    }
+    return p->n_emissions == p->n_contracts;
+}
+
+static void release(struct pipeline *p)
+{
+    for (size_t i = 0; i < p->n_emissions; i++)
+        ks_json_free((struct ks_json *)p->emissions[i].contract);
+    ks_store_close(&p->store);
+    ks_unit_close(&p->unit);
+    ks_arena_release(&p->arena);
+}
+
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
 {
-    (void)s;
-    (void)nvcc;
-    struct ks_err err;
-    KS_AUTO_STR struct ks_str source = KS_STR_INIT;
-    const char *path = c->inputs.data[input].path;
-    if (ks_file_read(path, KS_MAX_SOURCE_BYTES, &source, &err) != KS_OK)
-        ks_say_instead(&err, "compiling with nvcc only");
-    else
-        ks_say(KS_SEV_REMARK, "%s: no workload: no contract, compiling with nvcc only", path);
-    return false;
+    struct pipeline p = {.store = {.lock_fd = -1}};
+    ks_arena_init(&p.arena);
+    ks_stop_install();
+    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && read_facts(&p) && choose_device(&p) &&
+                   hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
+    release(&p);
+    return emitted;
 }

@@ -75,6 +75,12 @@ void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len)
     put_line(&text);
 }
 
+void ks_say_progress_diag(const struct ks_diag *d, const char *source, size_t source_len)
+{
+    if (!is_quiet)
+        ks_say_diag(d, source, source_len);
+}
+
 void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_len)
 {
     for (size_t i = 0; i < d->n; i++)

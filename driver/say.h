@@ -11,6 +11,7 @@ void ks_say_progress(const char *fmt, ...) KS_PRINTF(1, 2);
 void ks_say(enum ks_severity severity, const char *fmt, ...) KS_PRINTF(2, 3);
 /* About a place in the user's file: rendered with the source line.  `source` may be NULL. */
 void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len);
+void ks_say_progress_diag(const struct ks_diag *d, const char *source, size_t source_len); /* counts as progress */
 void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_len);
 /* A failure of ours and what was done instead: "kscc: warning: MESSAGE, INSTEAD".  Uses the place in err when there is one. */
 void ks_say_instead(const struct ks_err *err, const char *instead);

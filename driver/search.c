@@ -2,15 +2,17 @@
 
 #include "base/hash.h"
 #include "base/process.h"
+#include "driver/diff.h"
 #include "driver/say.h"
 #include "driver/stop.h"
 
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_TRIALS    24
-#define MAX_IDLE_ROUNDS   6 /* rounds in a row without a trial: the agent has nothing left */
-#define MAX_CONFIRMATIONS 3
+#define DEFAULT_TRIALS       24
+#define MAX_IDLE_ROUNDS      6 /* rounds in a row without a trial: the agent has nothing left */
+#define MAX_CONFIRMATIONS    3
+#define MAX_HYPOTHESES_SHOWN 3
 
 /* One judged candidate with its text. */
 struct tried {
@@ -49,6 +51,16 @@ static double best_speedup(const struct ks_search_state *st)
 
 /* ---- what is known about the current text --------------------------------------------------------------------------- */
 
+static void say_hypotheses(const struct ks_hypotheses *h, const struct ks_facts *facts)
+{
+    struct ks_diags d;
+    ks_diags_init(&d);
+    ks_hypotheses_to_diags(h, facts, &d);
+    for (size_t i = 0; i < d.n && i < MAX_HYPOTHESES_SHOWN; i++)
+        ks_say_progress_diag(&d.data[i], facts->source, facts->source_len);
+    ks_diags_release(&d);
+}
+
 static void derive(struct ks_search *s, const struct ks_facts *facts, const struct ks_json *counters)
 {
     struct ks_search_state *st = s->state;
@@ -61,6 +73,7 @@ static void derive(struct ks_search *s, const struct ks_facts *facts, const stru
     ks_hypotheses_derive(facts, infos, n_infos, counters, &st->arena, &h);
     ks_json_free(st->hypotheses);
     st->hypotheses = ks_hypotheses_to_json(&h, facts);
+    say_hypotheses(&h, facts);
     st->facts = facts;
     st->counters = counters;
 }
@@ -80,7 +93,8 @@ static void adopt_best(struct ks_search *s)
     struct ks_facts *facts;
     struct ks_err err;
     ks_diags_init(&diags);
-    enum ks_code code = ks_facts_parse(s->unit->path, st->best->source, st->best->source_len, s->parse, &st->arena, &diags, &facts, &err);
+    enum ks_code code =
+        ks_facts_parse(s->unit->path, st->best->source, st->best->source_len, s->parse, &st->arena, &diags, &facts, &err);
     ks_diags_release(&diags);
     if (code != KS_OK) {
         ks_say_progress("the analyzer cannot read the new best text (%s); edits go on from the one before it", err.message);
@@ -216,7 +230,8 @@ static bool tried_before(const struct ks_search_state *st, const char *hash)
 /* ---- trials --------------------------------------------------------------------------------------------------------- */
 
 /* Verdict of a text in a phase: from the journal, else from the session.  *ret_fresh: it ran now. */
-static enum ks_code judge(struct ks_search *s, const char *phase, const struct tried *t, struct ks_trial *ret, bool *ret_fresh, struct ks_err *err)
+static enum ks_code judge(struct ks_search *s, const char *phase, const struct tried *t, struct ks_trial *ret, bool *ret_fresh,
+                          struct ks_err *err)
 {
     *ret_fresh = false;
     if (ks_journal_find(s->journal, phase, t->hash, ret))
@@ -390,8 +405,8 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     for (size_t i = 0; i < st->tried.n; i++)
         r.n_accepted += st->tried.data[i]->trial.outcome == KS_OUTCOME_ACCEPTED;
     r.n_trials = (int64_t)st->tried.n;
-    ks_say_progress("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials, r.n_trials == 1 ? "" : "s",
-                    (long long)r.n_accepted);
+    ks_say_progress("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
+                    r.n_trials == 1 ? "" : "s", (long long)r.n_accepted);
     KS_TRY(confirm_best(s, &r, err));
     *ret = r;
     return KS_OK;

@@ -3,8 +3,8 @@
 
 /* The loop: decision point -> question -> the agent states a hypothesis and a predicted gain, then proposes -> trial -> record.
  *
- * Any-time: whenever it stops, the result is the best text that passed every gate.  Repeatable: with a deterministic device and agent
- * the same inputs give the same trials.  Resumable: trials found in the journal are not run again. */
+ * Any-time: whenever it stops, the result is the best text that passed every gate.  Repeatable: with a deterministic device and
+ * agent the same inputs give the same trials.  Resumable: trials found in the journal are not run again. */
 
 #include "analyzer/hypothesis.h"
 #include "driver/trace.h"
@@ -28,8 +28,8 @@ struct ks_search {
     const char *journal_path;
     const struct ks_json *profile; /* of the baseline; NULL: none */
     const char *arch, *family;
-    const struct ks_facts *facts;  /* of the source */
-    struct ks_budget budget;       /* trials > 0 */
+    const struct ks_facts *facts; /* of the source */
+    struct ks_budget budget;      /* trials > 0 */
     /* filled by ks_search_run() */
     struct ks_search_state *state;
 };
@@ -43,8 +43,8 @@ struct ks_search_result {
     const char *stopped_by; /* "trials", "time", "target", "exhausted", "signal" */
 };
 
-/* Searches, then confirms the best candidates in order until one passes.  Errors: what makes the session itself unusable; the result
- * so far is then lost to this run but not to the next (journal). */
+/* Searches, then confirms the best candidates in order until one passes.  Errors: what makes the session itself unusable; the
+ * result so far is then lost to this run but not to the next (journal). */
 KS_NODISCARD enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
 void ks_search_release(struct ks_search *s);
 

@@ -1,8 +1,8 @@
 #ifndef KS_DRIVER_STOP_H
 #define KS_DRIVER_STOP_H
 
-/* Stopping a search from outside.  The first INT, TERM or HUP asks the search to end with the best verified candidate; a second one
- * ends the process at once: the baseline object is there. */
+/* Stopping a search from outside.  The first INT, TERM or HUP asks the search to end with the best verified candidate; a second
+ * one ends the process at once: the baseline object is there. */
 
 #include <stdbool.h>
 

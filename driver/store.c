@@ -57,9 +57,9 @@ void ks_store_close(struct ks_store *s)
         return;
     if (s->lock_fd >= 0)
         close(s->lock_fd);
-    if (s->temporary && ks_dir_remove(s->dir, &err) != KS_OK) {
-        /* a leftover in the folder for temporary files: nothing depends on it */
-    }
+    /* a leftover in the folder for temporary files hurts nobody */
+    enum ks_code removed = s->temporary ? ks_dir_remove(s->dir, &err) : KS_OK;
+    (void)removed;
     free(s->dir);
     *s = (struct ks_store){.lock_fd = -1};
 }
@@ -101,14 +101,16 @@ enum ks_code ks_store_make(const struct ks_store *s, const char *key, struct ks_
     return ks_dir_make(ks_str_cstr(&path), err);
 }
 
-enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data, size_t len, struct ks_err *err)
+enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data, size_t len,
+                            struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     ks_store_path(s, key, name, &path);
     return ks_file_write_atomic(ks_str_cstr(&path), data, len, 0644, err);
 }
 
-enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name, const struct ks_json *json, struct ks_err *err)
+enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name, const struct ks_json *json,
+                                 struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_json_print_pretty(json, &text);
@@ -169,7 +171,8 @@ enum ks_code ks_store_resolve(const struct ks_store *s, const char *prefix, char
 
 /* ---- certificates --------------------------------------------------------------------------------------------------- */
 
-static enum ks_code check_file_hash(const struct ks_store *s, const char *key, const char *name, const char *expected, struct ks_err *err)
+static enum ks_code check_file_hash(const struct ks_store *s, const char *key, const char *name, const char *expected,
+                                    struct ks_err *err)
 {
     char hex[65];
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
@@ -188,8 +191,8 @@ enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, str
     KS_TRY(ks_json_read_file(ks_str_cstr(&path), &certificate, err));
     int64_t version = ks_json_get_i64(certificate, "gate_version", -1);
     if (version != KS_GATE_VERSION)
-        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d", key, (long long)version,
-                       KS_GATE_VERSION);
+        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d", key,
+                       (long long)version, KS_GATE_VERSION);
     const struct ks_json *hashes = ks_json_get(certificate, "sha256");
     for (size_t i = 0; i < ks_json_len(hashes); i++) {
         const struct ks_json *h = ks_json_at(hashes, i);

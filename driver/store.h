@@ -37,11 +37,12 @@ KS_NODISCARD enum ks_code ks_store_lock(struct ks_store *s, bool (*stop)(void), 
 /* Path of a file of one key; replaces out. */
 void ks_store_path(const struct ks_store *s, const char *key, const char *name, struct ks_str *out);
 KS_NODISCARD enum ks_code ks_store_make(const struct ks_store *s, const char *key, struct ks_err *err);
-KS_NODISCARD enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data, size_t len,
-                                         struct ks_err *err);
-KS_NODISCARD enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name, const struct ks_json *json,
-                                              struct ks_err *err);
-KS_NODISCARD enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char *name, struct ks_str *out, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data,
+                                         size_t len, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name,
+                                              const struct ks_json *json, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char *name, struct ks_str *out,
+                                        struct ks_err *err);
 
 /* Keys in name order; *ret_keys is an argument vector. */
 KS_NODISCARD enum ks_code ks_store_keys(const struct ks_store *s, struct ks_args *ret_keys, struct ks_err *err);
@@ -50,9 +51,10 @@ KS_NODISCARD enum ks_code ks_store_resolve(const struct ks_store *s, const char 
 
 /* ---- certificates --------------------------------------------------------------------------------------------------- */
 
-/* Reads the certificate and checks that it is whole: gate version, and the hashes of every file it names.  Errors: KS_ERR_NOT_FOUND (no
- * certificate), KS_ERR_MISMATCH (which file differs), KS_ERR_SYNTAX. */
-KS_NODISCARD enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate, struct ks_err *err);
+/* Reads the certificate and checks that it is whole: gate version, and the hashes of every file it names.  Errors:
+ * KS_ERR_NOT_FOUND (no certificate), KS_ERR_MISMATCH (which file differs), KS_ERR_SYNTAX. */
+KS_NODISCARD enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate,
+                                               struct ks_err *err);
 /* Approval names the certificate's own hash, so that it does not outlive a change. */
 KS_NODISCARD enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, struct ks_err *err);
 bool ks_store_is_approved(const struct ks_store *s, const char *key);

@@ -55,7 +55,8 @@ static enum ks_code put_row(sqlite3 *db, const struct ks_store *s, const char *k
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO objects VALUES (?,?,?,?,?,?,?,?,?,?)", -1, &st, NULL) != SQLITE_OK)
         return fail_sql(db, "write", err);
-    const char *const texts[] = {key, ks_json_get_str(j, "unit", ""), ks_json_get_str(j, "entry", ""), ks_json_get_str(device, "kind", ""),
+    const char *const texts[] = {key, ks_json_get_str(j, "unit", ""), ks_json_get_str(j, "entry", ""),
+                                 ks_json_get_str(device, "kind", ""),
                                  !certified                     ? "no gain"
                                  : ks_store_is_approved(s, key) ? "approved"
                                                                 : "certified"};
@@ -111,10 +112,11 @@ enum ks_code ks_index_list(const struct ks_store *s, ks_index_row_fn *visit, voi
     sqlite3 *db;
     sqlite3_stmt *st = NULL;
     KS_TRY(open_index(s, &db, err));
-    int rc = sqlite3_prepare_v2(db,
-                                "SELECT key, unit, entry, device, state, speedup, speedup_lo, speedup_hi, modelled, trials FROM objects"
-                                " ORDER BY unit, entry, key",
-                                -1, &st, NULL);
+    int rc = sqlite3_prepare_v2(
+        db,
+        "SELECT key, unit, entry, device, state, speedup, speedup_lo, speedup_hi, modelled, trials FROM objects"
+        " ORDER BY unit, entry, key",
+        -1, &st, NULL);
     while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
         struct ks_index_row row = {.key = column_text(st, 0),
                                    .unit = column_text(st, 1),

@@ -39,8 +39,8 @@ static void trace_free(struct ks_trace *t)
     free(t);
 }
 
-enum ks_code ks_trace_open(const char *trace_path, const char *wall_path, const char *copy_path, const char *unit, struct ks_trace **ret,
-                           struct ks_err *err)
+enum ks_code ks_trace_open(const char *trace_path, const char *wall_path, const char *copy_path, const char *unit,
+                           struct ks_trace **ret, struct ks_err *err)
 {
     struct ks_trace *t = ks_xcalloc(1, sizeof(*t));
     t->unit = ks_xstrdup(unit);
@@ -117,7 +117,8 @@ enum ks_code ks_trace_close(struct ks_trace *t, char ret_hex[65], struct ks_err 
 
 /* ---- what may differ between equal runs ------------------------------------------------------------------------------ */
 
-static const char *const wall_names[] = {"wall_ns", "build_ns", "object_hash", "object_sha256", "wall_ms", "build_ms", "cpu_ns"};
+static const char *const wall_names[] = {"wall",          "wall_ns", "build_ns", "object_hash",
+                                         "object_sha256", "wall_ms", "build_ms", "cpu_ns"};
 
 static bool is_wall_name(const char *name)
 {

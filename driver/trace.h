@@ -2,8 +2,8 @@
 #define KS_DRIVER_TRACE_H
 
 /* What happened in one search, one JSON object a line: {"ev": ..., "unit": ..., "n": 1, ...}.  Enough to apply every accepted
- * edit again.  Events carry no times, host names or paths of scratch folders, so that the same search gives the same bytes; what differs
- * from run to run (wall clock, object hashes) goes to a second file, wall.jsonl, with the same n.
+ * edit again.  Events carry no times, host names or paths of scratch folders, so that the same search gives the same bytes; what
+ * differs from run to run (wall clock, object hashes) goes to a second file, wall.jsonl, with the same n.
  *
  * While the search runs the lines are in <name>.part; ks_trace_close() renames. */
 

@@ -1,8 +1,8 @@
 #ifndef KS_DRIVER_TRIAL_H
 #define KS_DRIVER_TRIAL_H
 
-/* One judged candidate as the search loop, the trace and the journal keep it: plain data, from a session's verdict or out of the journal
- * of an earlier run of the same search. */
+/* One judged candidate as the search loop, the trace and the journal keep it: plain data, from a session's verdict or out of the
+ * journal of an earlier run of the same search. */
 
 #include "harness/session.h"
 
@@ -27,8 +27,8 @@ void ks_trial_gates(const struct ks_trial *t, struct ks_str *out);
 /* ---- journal -------------------------------------------------------------------------------------------------------- */
 
 /* Appends one line, flushed to disk: {"phase": "trial"|"confirm", "candidate": HASH, ...}. */
-KS_NODISCARD enum ks_code ks_journal_append(const char *path, const char *phase, const char *candidate_hash, const struct ks_trial *t,
-                                            struct ks_err *err);
+KS_NODISCARD enum ks_code ks_journal_append(const char *path, const char *phase, const char *candidate_hash,
+                                            const struct ks_trial *t, struct ks_err *err);
 struct ks_journal {
     struct ks_json **lines; /* owned */
     size_t n;

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, struct ks_arena *arena,
-                          struct ks_unit *ret, struct ks_err *err)
+enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input,
+                          struct ks_arena *arena, struct ks_unit *ret, struct ks_err *err)
 {
     struct ks_unit u = {.arena = arena, .cmdline = c, .settings = s, .input = input, .path = c->inputs.data[input].path};
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;

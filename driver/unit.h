@@ -11,13 +11,13 @@ struct ks_unit {
     struct ks_arena *arena;
     const struct ks_cmdline *cmdline;
     const struct ks_settings *settings;
-    size_t input;         /* index into cmdline->inputs */
-    const char *path;     /* the .cu as the user wrote it */
-    const char *object;   /* baseline object */
-    const char *source;   /* text of the .cu */
+    size_t input;       /* index into cmdline->inputs */
+    const char *path;   /* the .cu as the user wrote it */
+    const char *object; /* baseline object */
+    const char *source; /* text of the .cu */
     size_t source_len;
     struct ks_toolkit toolkit;
-    const char *cuda_path; /* toolkit root without "/bin/.." */
+    const char *cuda_path;     /* toolkit root without "/bin/.." */
     struct ks_args build_argv; /* flat line that compiles the unit (ks_cmdline_build_argv) */
     size_t input_index;        /* the .cu in build_argv */
 };
@@ -27,7 +27,8 @@ KS_NODISCARD enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct 
                                        struct ks_arena *arena, struct ks_unit *ret, struct ks_err *err);
 void ks_unit_close(struct ks_unit *u);
 
-/* Hash of what nvcc would compile: source, every file it includes, flags, the variables that nvcc reads as flags, toolkit.  Hex. */
+/* Hash of what nvcc would compile: source, every file it includes, flags, the variables that nvcc reads as flags, toolkit.  Hex.
+ */
 KS_NODISCARD enum ks_code ks_unit_hash(const struct ks_unit *u, char ret_hex[65], struct ks_err *err);
 
 /* A line that compiles `input_path` to `output` in place of the unit; "quote" includes still find the unit's folder first. */

@@ -291,6 +291,21 @@ static enum ks_code resources_measure(const struct ks_session_options *opt, cons
     return KS_OK;
 }
 
+/* What the object does, without what differs from build to build (the compiler's temporary names, our folder): host code and PTX. */
+static void content_hash(struct ks_built *b, const char *dir)
+{
+    struct ks_hash h;
+    KS_AUTO_STR struct ks_str ptx = KS_STR_INIT;
+    const char *p = ks_str_cstr(&b->object.ptx), *q;
+    for (; (q = strstr(p, dir)) != NULL; p = q + strlen(dir))
+        ks_str_addn(&ptx, p, (size_t)(q - p));
+    ks_str_add(&ptx, p);
+    ks_hash_init(&h);
+    ks_hash_update_field(&h, b->object.code_hash, strlen(b->object.code_hash));
+    ks_hash_update_field(&h, ks_str_cstr(&ptx), ptx.len);
+    ks_hash_final_hex(&h, b->object_hash);
+}
+
 static enum ks_code build_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir, int64_t timeout_ms, struct ks_built *b,
                              struct ks_str *log, struct ks_err *err)
 {
@@ -306,7 +321,7 @@ static enum ks_code build_in(const struct ks_session_options *opt, const char *s
     KS_TRY(source_write(opt, source, len, path.data, err));
     KS_TRY(compile(opt, path.data, b->object_path, timeout_ms, log, err));
     KS_TRY(ks_object_read(b->object_path, &b->object, err));
-    ks_hash_hex(b->object.file.data, b->object.file.len, b->object_hash);
+    content_hash(b, dir);
     b->object_bytes = b->object.file.len;
     KS_TRY(resources_measure(opt, dir, b, timeout_ms, log, err));
     KS_TRY(link_shared(opt, b->object_path, b->shared_path, timeout_ms, log, err));

@@ -16,7 +16,7 @@ struct ks_kernel_resources {
 
 struct ks_built {
     char hash[65];        /* of the text */
-    char object_hash[65];
+    char object_hash[65]; /* of host code and PTX, the same for every build of the text */
     char *object_path, *shared_path;
     struct ks_object object;
     struct ks_kernel_resources *kernels; /* sorted by name */

@@ -23,6 +23,7 @@ struct ks_worker {
     size_t shm_bytes, memory_limit_bytes;
     uint32_t seq;
     int64_t last_wall_ns;
+    struct ks_str device_text;
 };
 
 static char *const *scrubbed_environment(void)
@@ -86,6 +87,8 @@ enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_work
         c->op = KS_OP_HELLO;
         c->u.hello = opt->hello;
         code = ks_worker_ask(w, c, opt->timeout_ms, &reply, err);
+        if (code == KS_OK)
+            ks_worker_text(w, &reply, &w->device_text);
         free(c);
     }
     if (code != KS_OK) {
@@ -115,12 +118,18 @@ void ks_worker_stop(struct ks_worker *w)
     close(w->fd);
     if (w->shm)
         munmap(w->shm, w->shm_bytes);
+    ks_str_release(&w->device_text);
     free(w);
 }
 
 unsigned char *ks_worker_shm(struct ks_worker *w)
 {
     return w->shm;
+}
+
+const char *ks_worker_device_text(const struct ks_worker *w)
+{
+    return ks_str_cstr(&w->device_text);
 }
 
 bool ks_worker_alive(const struct ks_worker *w)

@@ -27,6 +27,8 @@ unsigned char *ks_worker_shm(struct ks_worker *w);
  * KS_ERR_MEMORY_LIMIT, KS_ERR_PROTOCOL. */
 KS_NODISCARD enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
                                         struct ks_err *err);
+/* What the worker said about its device at the start, JSON text.  Borrowed. */
+const char *ks_worker_device_text(const struct ks_worker *w);
 bool ks_worker_alive(const struct ks_worker *w);
 /* Text of the last report; len as the reply said. */
 void ks_worker_text(struct ks_worker *w, const struct ks_wire_reply *reply, struct ks_str *out);

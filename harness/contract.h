@@ -135,7 +135,7 @@ KS_NODISCARD enum ks_code ks_contract_elems(const struct ks_contract *c, const s
                                             struct ks_err *err);
 KS_NODISCARD enum ks_code ks_expr_eval(const struct ks_expr *e, const struct ks_contract *c, const struct ks_shape *shape, double *ret_value,
                                        struct ks_err *err);
-/* The same in checked 64-bit integers ("/" and "%" as in C): lengths, derived dims and the values of integer parameters. */
+/* The same in checked 64-bit integers ("/" and "%" as in C): lengths and derived dims. */
 KS_NODISCARD enum ks_code ks_expr_eval_i64(const struct ks_expr *e, const struct ks_contract *c, const struct ks_shape *shape,
                                            int64_t *ret_value, struct ks_err *err);
 /* Index into `dims` and `shape.dim`, or SIZE_MAX. */

@@ -2,6 +2,7 @@
 
 #include "harness/contract_build.h"
 
+#include <math.h>
 #include <string.h>
 
 void ks_cbuild_init(struct ks_cbuild *b, const char *path, struct ks_arena *arena, struct ks_diags *diags)
@@ -226,7 +227,7 @@ static bool dist_ok(struct ks_cbuild *b, const struct ks_buffer *buf, struct ks_
         break;
     }
     bool whole = buf->dist == KS_DIST_INT || (buf->dist == KS_DIST_CONST && !is_float);
-    if (whole && (buf->dist_a != (double)(int64_t)buf->dist_a || buf->dist_b != (double)(int64_t)buf->dist_b)) {
+    if (whole && (buf->dist_a != floor(buf->dist_a) || buf->dist_b != floor(buf->dist_b))) {
         ks_cbuild_error(b, at, "%s of '%s' takes integers", buf->dist == KS_DIST_INT ? "int(lo,hi)" : "const(v)", buf->name);
         return false;
     }

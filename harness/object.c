@@ -2,6 +2,7 @@
 
 #include "harness/fatbin.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/limits.h"
 
 #include <elf.h>
@@ -116,6 +117,8 @@ enum ks_code ks_object_read(const char *path, struct ks_object *ret, struct ks_e
     KS_TRY(ks_file_read(path, MAX_OBJECT_BYTES, &o.file, err));
     bool ok = reader_open(&r, &o.file);
     enum ks_code code = KS_ERR_NOT_FOUND;
+    struct ks_hash hash;
+    ks_hash_init(&hash);
     for (size_t i = 1; ok && i < r.head->e_shnum; i++) {
         const Elf64_Shdr *s = &r.sections[i];
         const char *name = section_name(&r, s);
@@ -130,9 +133,13 @@ enum ks_code ks_object_read(const char *path, struct ks_object *ret, struct ks_e
             o.n_fatbins += s->sh_size / 24;
         else if (ks_streq(name, ".nv_fatbin") && s->sh_size > 0)
             code = ks_fatbin_ptx(bytes, s->sh_size, 0, &o.ptx, err);
-        if (ok && s->sh_type == SHT_PROGBITS && (s->sh_flags & SHF_EXECINSTR) && r.head->e_machine == EM_X86_64)
-            o.n_syscalls += count_syscalls(bytes, s->sh_size);
+        if (ok && s->sh_type == SHT_PROGBITS && (s->sh_flags & SHF_EXECINSTR)) {
+            ks_hash_update_field(&hash, bytes, s->sh_size);
+            if (r.head->e_machine == EM_X86_64)
+                o.n_syscalls += count_syscalls(bytes, s->sh_size);
+        }
     }
+    ks_hash_final_hex(&hash, o.code_hash);
     if (!ok)
         code = ks_fail(err, KS_ERR_SYNTAX, "read '%s': not a relocatable 64-bit ELF object", path);
     else if (code == KS_ERR_NOT_FOUND)

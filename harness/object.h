@@ -22,6 +22,7 @@ struct ks_object {
     size_t n_syscalls; /* system call opcodes in host code */
     size_t n_indirect; /* STT_GNU_IFUNC */
     struct ks_str ptx;
+    char code_hash[65]; /* of all host code sections */
 };
 
 /* Errors: KS_ERR_SYNTAX when it is no 64-bit x86 or ARM relocatable ELF file; KS_ERR_NOT_FOUND when it holds no PTX. */

@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+struct ks_condition;
+
 enum ks_question_kind { KS_QUESTION_REDIRECT, KS_QUESTION_CHALLENGE };
 
 struct ks_question {
@@ -19,9 +21,11 @@ struct ks_question {
     enum ks_layer layer;
     enum ks_question_kind kind;
     const char *text;           /* one question, at most KS_MAX_QUESTION_CHARS characters */
-    const struct ks_json *when; /* conditions over evidence keys, scores and history; NULL: always */
+    const struct ks_condition *when; /* over evidence keys, scores and history (condition.h); NULL: always */
     int cooldown;               /* rounds before it may be asked again */
     const char *origin;         /* where it comes from */
+    const char *file;           /* name without folder; line: of the id in it */
+    uint32_t line, col;
 };
 struct ks_bank {
     struct ks_question *data;

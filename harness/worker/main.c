@@ -19,7 +19,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int socket_fd, shm_fd;
+static int socket_fd = -1, shm_fd = -1;
+static bool replaying; /* commands come from a file, under compute-sanitizer: no sandbox, anonymous shared memory */
 
 struct worker {
     const struct ks_device_ops *device;
@@ -43,10 +44,11 @@ static void report_put(struct worker *w, const struct ks_str *text, struct ks_wi
 static enum ks_code do_hello(struct worker *w, const struct ks_wire_hello *h, struct ks_wire_reply *reply, struct ks_err *err)
 {
     w->shm_bytes = h->shm_bytes;
-    w->shm = mmap(NULL, h->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
+    w->shm = mmap(NULL, h->shm_bytes, PROT_READ | PROT_WRITE, replaying ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, shm_fd, 0);
     if (w->shm == MAP_FAILED)
         return ks_fail_errno(err, KS_ERR_IO, "map the shared memory of %llu bytes", (unsigned long long)h->shm_bytes);
-    ks_sandbox_limits(h->cpu_limit_s);
+    if (!replaying)
+        ks_sandbox_limits(h->cpu_limit_s);
     w->gpu = h->device == KS_DEVICE_CUDA;
     w->device = w->gpu ? &ks_device_cuda : &ks_device_emulated;
     memcpy(w->runtime_path, h->runtime_path, sizeof w->runtime_path);
@@ -60,7 +62,8 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
 {
     struct ks_sandbox s = {.head = (struct ks_wire_head *)w->shm, .gpu = w->gpu, .candidate = l->path, .runtime = w->runtime_path[0] ? w->runtime_path : NULL};
     KS_AUTO_STR struct ks_str json = KS_STR_INIT;
-    KS_TRY(ks_sandbox_seal(&s, &json, err));
+    if (!replaying)
+        KS_TRY(ks_sandbox_seal(&s, &json, err));
     void *lib = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
     if (!lib)
         return ks_fail(err, KS_ERR_BUILD, "load the object: %s", dlerror());
@@ -68,7 +71,8 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
     if (!entry)
         return ks_fail(err, KS_ERR_BUILD, "find '%s' in the object", l->symbol);
     memcpy(&w->entry, &entry, sizeof entry);
-    KS_TRY(ks_sandbox_seal_code(&s, err));
+    if (!replaying)
+        KS_TRY(ks_sandbox_seal_code(&s, err));
     report_put(w, &json, reply);
     return KS_OK;
 }
@@ -256,10 +260,35 @@ static bool descriptors_take(int argc, char **argv)
     return true;
 }
 
+/* Obeys a file of commands, as written by the parent for compute-sanitizer.  Returns the exit status. */
+static int replay(struct worker *w, const char *path)
+{
+    static struct ks_wire_command c;
+    FILE *f = fopen(path, "re");
+    replaying = true;
+    if (!f) {
+        perror(path);
+        return 2;
+    }
+    while (fread(&c, offsetof(struct ks_wire_command, u), 1, f) == 1) {
+        size_t rest = ks_wire_command_bytes(c.op) - offsetof(struct ks_wire_command, u);
+        struct ks_wire_reply reply = {0};
+        struct ks_err err = {0};
+        if (c.magic != KS_WIRE_MAGIC || (rest && fread(&c.u, rest, 1, f) != 1) || obey(w, &c, &reply, &err) != KS_OK) {
+            fprintf(stderr, "kscc-worker: replay stopped: %s\n", err.message);
+            return 3;
+        }
+    }
+    fclose(f);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct worker w;
     static struct ks_wire_command c;
+    if (argc == 3 && strcmp(argv[1], "--replay") == 0)
+        return replay(&w, argv[2]);
     if (!descriptors_take(argc, argv) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);
         return 2;

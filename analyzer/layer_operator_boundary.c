@@ -1,0 +1,193 @@
+/* operator-boundary: work cut into launches that talk through memory, and host code between them. */
+
+#include "analyzer/evidence.h"
+
+#include "base/str.h"
+
+#include <math.h>
+
+struct host_calls {
+    const struct ks_node *allocation, *copy, *sync; /* the first of each */
+    int allocations, copies, syncs;
+};
+
+static bool is_any(const char *name, const char *const *list)
+{
+    for (; *list; list++) {
+        if (ks_streq(name, *list))
+            return true;
+    }
+    return false;
+}
+
+static bool visit_host(const struct ks_node *n, void *data)
+{
+    static const char *const allocations[] = {"cudaMalloc", "cudaMallocAsync", "cudaMallocManaged",
+                                              "cudaFree",   "cudaFreeAsync",   NULL};
+    static const char *const copies[] = {"cudaMemcpy",      "cudaMemcpyAsync",    "cudaMemset",
+                                         "cudaMemsetAsync", "cudaMemcpyToSymbol", NULL};
+    static const char *const syncs[] = {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", NULL};
+    struct host_calls *h = data;
+    if (n->kind != KS_NODE_CALL || !n->name)
+        return true;
+    if (is_any(n->name, allocations) && !h->allocations++)
+        h->allocation = n;
+    if (is_any(n->name, copies) && !h->copies++)
+        h->copy = n;
+    if (is_any(n->name, syncs) && !h->syncs++)
+        h->sync = n;
+    return true;
+}
+
+static bool launch_touches(const struct ks_launch *l, const struct ks_symbol *buffer, bool writes)
+{
+    for (size_t i = 0; l->kernel && i < l->n_args && i < l->kernel->n_params; i++) {
+        if (l->arg_buffers[i] != buffer)
+            continue;
+        for (size_t k = 0; k < l->kernel->n_accesses; k++) {
+            const struct ks_access *a = &l->kernel->accesses[k];
+            if (a->buffer == l->kernel->params[i] && (writes ? a->is_write : a->is_read))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Buffers of the entry that two or more launches read and none writes. */
+static int count_rereads(const struct ks_entry *e, const struct ks_symbol **ret_first)
+{
+    int n = 0;
+    for (size_t p = 0; p < e->n_params; p++) {
+        int readers = 0, writers = 0;
+        for (size_t i = 0; i < e->n_launches; i++) {
+            readers += launch_touches(e->launches[i], e->params[p], false);
+            writers += launch_touches(e->launches[i], e->params[p], true);
+        }
+        if (readers >= 2 && writers == 0 && n++ == 0)
+            *ret_first = e->params[p];
+    }
+    return n;
+}
+
+/* Accesses of a kernel weighted by how often they run, those to `buffer` (NULL: all). */
+static double weight_of(const struct ks_launch *l, const struct ks_symbol *buffer)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < l->kernel->n_accesses; k++) {
+        const struct ks_access *a = &l->kernel->accesses[k];
+        bool counts = ks_access_is_global(a) && buffer == NULL;
+        for (size_t i = 0; buffer && i < l->n_args && i < l->kernel->n_params; i++)
+            counts |= a->buffer == l->kernel->params[i] && l->arg_buffers[i] == buffer;
+        if (counts)
+            sum += a->loop ? 8.0 : 1.0;
+    }
+    return sum;
+}
+
+/* Share of all requested bytes that goes to buffers handed over; the bytes of a kernel are spread over its accesses. */
+static double handover_share(const struct ks_case *c)
+{
+    double handed = 0.0, all = 0.0;
+    for (size_t i = 0; i < c->entry->n_launches; i++) {
+        const struct ks_launch *l = c->entry->launches[i];
+        struct ks_counters n;
+        if (!l->kernel)
+            continue;
+        ks_counters_read(c->profile, l->kernel->name, l->kernel->mangled, &n);
+        double bytes = n.load_bytes + n.store_bytes, total = weight_of(l, NULL);
+        if (!(bytes > 0.0) || total <= 0.0)
+            continue;
+        all += bytes;
+        for (size_t h = 0; h < c->facts->n_handovers; h++) {
+            const struct ks_handover *x = &c->facts->handovers[h];
+            if (x->producer == l || x->consumer == l)
+                handed += bytes * weight_of(l, x->buffer) / total;
+        }
+    }
+    return all > 0.0 ? ks_clamp(handed / all, 0.0, 1.0) : (double)NAN;
+}
+
+static double overhead_share(const struct ks_case *c)
+{
+    double time = 0.0, overhead = 0.0;
+    for (size_t i = 0; i < c->facts->n_kernels; i++) {
+        struct ks_counters n;
+        ks_counters_read(c->profile, c->facts->kernels[i].name, c->facts->kernels[i].mangled, &n);
+        if (n.time_ns >= 0.0 && n.launch_ns >= 0.0) {
+            time += n.time_ns + n.launch_ns;
+            overhead += n.launch_ns;
+        }
+    }
+    return time > 0.0 ? overhead / time : (double)NAN;
+}
+
+static void add_handovers(struct ks_case *c)
+{
+    size_t n = 0, elementwise = 0, temporary = 0;
+    const struct ks_handover *first = NULL, *first_elementwise = NULL;
+    for (size_t i = 0; i < c->facts->n_handovers; i++) {
+        const struct ks_handover *h = &c->facts->handovers[i];
+        if (h->consumer->entry != c->entry)
+            continue;
+        first = n++ ? first : h;
+        if (h->elementwise && elementwise++ == 0)
+            first_elementwise = h;
+        temporary += h->last_reader;
+    }
+    if (n == 0)
+        return;
+    double weight = 1.0 - pow(0.6, (double)n);
+    ks_case_add(c, "handovers", (double)n, elementwise ? weight * 0.7 : weight, first->consumer->node,
+                "'%s' goes through global memory from %s to %s", first->buffer->name, first->producer->kernel->name,
+                first->consumer->kernel->name);
+    if (elementwise)
+        ks_case_add(c, "handovers_elementwise", (double)elementwise, 1.0 - pow(0.45, (double)elementwise),
+                    first_elementwise->consumer->node,
+                    "each thread of %s reads back from '%s' just what the same thread of %s wrote",
+                    first_elementwise->consumer->kernel->name, first_elementwise->buffer->name,
+                    first_elementwise->producer->kernel->name);
+    if (temporary)
+        ks_case_add(c, "handovers_temporary", (double)temporary, 0.1, first->consumer->node, "no launch after %s reads '%s'",
+                    first->consumer->kernel->name, first->buffer->name);
+}
+
+void ks_case_operator_boundary(struct ks_case *c)
+{
+    const struct ks_entry *e = c->entry;
+    size_t in_loop = 0;
+    const struct ks_launch *looped = NULL;
+    for (size_t i = 0; i < e->n_launches; i++) {
+        if (e->launches[i]->in_loop && in_loop++ == 0)
+            looped = e->launches[i];
+    }
+    ks_case_add(c, "launches", (double)e->n_launches, e->n_launches > 1 ? 0.15 : 0.0, e->launches[0]->node,
+                "%zu launch%s in one call", e->n_launches, e->n_launches == 1 ? "" : "es");
+    add_handovers(c);
+    if (in_loop)
+        ks_case_add(
+            c, "launches_in_loop", (double)in_loop, 0.35, looped->node,
+            "%s is launched again in every turn of a host loop, and everything it keeps goes through global memory in between",
+            looped->node->name);
+    const struct ks_symbol *reread = NULL;
+    int rereads = count_rereads(e, &reread);
+    if (rereads)
+        ks_case_add(c, "input_rereads", rereads, 0.15, reread->decl, "'%s' is read from global memory by more than one launch",
+                    reread->name);
+    struct host_calls h = {0};
+    ks_node_walk(e->node, visit_host, &h);
+    if (h.allocations)
+        ks_case_add(c, "allocations", h.allocations, 0.3, h.allocation, "device memory is allocated or freed in every call");
+    if (h.copies)
+        ks_case_add(c, "host_copies", h.copies, 0.1, h.copy, "the call copies or clears memory besides its launches");
+    if (h.syncs)
+        ks_case_add(c, "host_syncs", h.syncs, 0.2, h.sync, "the host waits for the device inside the call");
+    double share = handover_share(c), overhead = overhead_share(c);
+    if (share > 0.0) {
+        ks_case_add(c, "handover_bytes_ratio", share, share * 0.8, NULL,
+                    "about %.0f %% of the bytes requested belong to buffers that one launch hands to another", share * 100.0);
+        c->local_gain = 1.0 / (1.0 - ks_clamp(share, 0.0, 0.95));
+    }
+    if (overhead > 0.0)
+        ks_case_add(c, "launch_overhead_ratio", overhead, overhead, NULL, "%.0f %% of the time is launch overhead",
+                    overhead * 100.0);
+}

@@ -1,0 +1,193 @@
+/* parallel-decomposition: how the work is cut into blocks and threads, and who has none. */
+
+#include "analyzer/evidence.h"
+
+#include "analyzer/expand.h"
+#include "analyzer/poly.h"
+#include "analyzer/usage.h"
+#include "base/str.h"
+
+#include <math.h>
+
+#define KS_WARP 32
+
+/* ---- blocks and grid ---- */
+
+static void add_shape(struct ks_case *c)
+{
+    int64_t x = ks_case_block_dim(c, 0), y = ks_case_block_dim(c, 1), z = ks_case_block_dim(c, 2);
+    const struct ks_launch *launch = NULL;
+    for (size_t i = 0; i < c->facts->n_launches && !launch; i++)
+        launch = c->facts->launches[i].kernel == c->kernel ? &c->facts->launches[i] : NULL;
+    if (!launch)
+        return;
+    if (x > 0 && y > 0 && z > 0) {
+        int64_t threads = x * y * z;
+        double weight = threads < 64 ? 0.4 : threads < 128 ? 0.2 : threads > 512 ? 0.1 : 0.03;
+        ks_case_add(c, "block_threads", (double)threads, weight, launch->block, "blocks of %lld thread%s", (long long)threads,
+                    threads == 1 ? "" : "s");
+        if (threads % KS_WARP)
+            ks_case_add(c, "block_partial_warp", (double)(threads % KS_WARP), 0.35, launch->block,
+                        "the last warp of each block has only %lld of %d lanes", (long long)(threads % KS_WARP), KS_WARP);
+    }
+    int64_t blocks = 1, g;
+    for (int d = 0; d < 3; d++)
+        blocks = blocks && ks_poly_is_const(&launch->grid_dims[d], &g) ? blocks * g : 0;
+    if (blocks > 0)
+        ks_case_add(c, "blocks_total", (double)blocks, blocks < 64 ? 0.4 : 0.05, launch->grid,
+                    "the grid has %lld block%s, whatever the size of the input", (long long)blocks, blocks == 1 ? "" : "s");
+}
+
+/* ---- work of one thread ---- */
+
+/* Elements that a thread writes to global memory; 0: not a constant. */
+static int64_t elements_written(const struct ks_kernel *k, const struct ks_access **ret_first)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < k->n_accesses; i++) {
+        const struct ks_access *a = &k->accesses[i];
+        if (!ks_access_is_global(a) || !a->is_write || a->is_atomic)
+            continue;
+        bool seen = false;
+        for (size_t j = 0; j < i; j++)
+            seen |=
+                k->accesses[j].is_write && k->accesses[j].buffer == a->buffer && ks_poly_equal(&k->accesses[j].index, &a->index);
+        int64_t times = 1;
+        for (const struct ks_loop *l = a->loop; l; l = l->outer) {
+            if (l->trip_count < 0)
+                return 0;
+            times *= l->trip_count;
+        }
+        if (!seen) {
+            *ret_first = n ? *ret_first : a;
+            n += times;
+        }
+    }
+    return n;
+}
+
+/* The thread walks along memory while its neighbours start a run-time distance away: a whole row each. */
+static const struct ks_access *row_walk(const struct ks_kernel *k, const struct ks_loop *l)
+{
+    for (size_t i = 0; i < k->n_accesses; i++) {
+        const struct ks_access *a = &k->accesses[i];
+        bool symbolic;
+        if (a->loop == l && ks_access_is_global(a) && a->stride == KS_STRIDE_SYMBOLIC &&
+            ks_poly_coef(&a->index, KS_VAR_LOOP, l->variable, &symbolic) == 1)
+            return a;
+    }
+    return NULL;
+}
+
+static void add_loops(struct ks_case *c)
+{
+    const struct ks_kernel *k = c->kernel;
+    int serial = 0, rows = 0;
+    const struct ks_loop *first = NULL;
+    const struct ks_access *row = NULL;
+    bool two_dimensional = k->uses_thread & KS_THREAD_Y;
+    for (size_t i = 0; i < k->n_loops; i++) {
+        const struct ks_loop *l = &k->loops[i];
+        bool runs_long = l->variable && l->lane_uniform && l->trip_count < 0 && !l->has_barrier && !l->shrink;
+        bool reads = false;
+        for (size_t j = 0; j < k->n_accesses; j++)
+            reads |= k->accesses[j].loop == l && ks_access_is_global(&k->accesses[j]);
+        if (!runs_long || !reads)
+            continue;
+        first = serial++ ? first : l;
+        const struct ks_access *a = two_dimensional ? NULL : row_walk(k, l);
+        if (a && rows++ == 0)
+            row = a;
+    }
+    if (serial)
+        ks_case_add(c, "serial_loops", serial, 0.15, first->node, "one thread runs this loop over a run-time length on its own");
+    if (rows)
+        ks_case_add(c, "thread_per_row", 1.0, 0.6, row->node, "one thread walks a whole row of '%s' alone", row->buffer->name);
+    const struct ks_access *written = NULL;
+    int64_t elements = elements_written(k, &written);
+    if (elements > 0 && k->n_loops == 0)
+        ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 ? 0.25 : 0.1, written->node,
+                    "each thread produces %lld element%s and ends", (long long)elements, elements == 1 ? "" : "s");
+    else if (elements > 0)
+        ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 && !k->uses_shuffle ? 0.1 : 0.0, written->node,
+                    "each thread produces %lld element%s", (long long)elements, elements == 1 ? "" : "s");
+}
+
+/* ---- idle lanes ---- */
+
+struct guards {
+    int idle, single;
+    const struct ks_node *first, *first_single;
+};
+
+/* Does n say something about blockIdx, directly or through a local? */
+static bool mentions_block(const struct ks_node *n, int depth)
+{
+    if (!n || depth > 12)
+        return false;
+    if (n->kind == KS_NODE_DECL_REF && n->symbol) {
+        const struct ks_symbol *s = n->symbol;
+        if (s->kind == KS_SYM_BUILTIN_INDEX)
+            return ks_streq(s->name, "blockIdx");
+        bool has_init = s->kind == KS_SYM_LOCAL && s->decl && s->decl->n_children;
+        return has_init && mentions_block(s->decl->children[0], depth + 1);
+    }
+    for (size_t i = 0; i < n->n_children; i++) {
+        if (mentions_block(n->children[i], depth + 1))
+            return true;
+    }
+    return false;
+}
+
+static bool visit_guard(const struct ks_node *n, void *data)
+{
+    struct guards *g = data;
+    if (n->kind != KS_NODE_IF || !n->children[0] || !(ks_node_thread_mask(n->children[0]) & (KS_THREAD_X | KS_THREAD_Y)) ||
+        mentions_block(n->children[0], 0))
+        return true;
+    const struct ks_node *cond = ks_node_strip(n->children[0]);
+    bool compares = cond->kind == KS_NODE_BINARY && cond->n_children == 2;
+    bool loads = false;
+    for (size_t i = 0; compares && i < 2; i++) {
+        const struct ks_node *side = ks_node_strip(cond->children[i]);
+        loads |= side->kind == KS_NODE_SUBSCRIPT ||
+                 (side->type && side->type->kind != KS_TYPE_INT && side->type->kind != KS_TYPE_BOOL);
+    }
+    if (!compares || loads || n->children[2])
+        return true;
+    g->first = g->idle++ ? g->first : n;
+    if (ks_streq(cond->op, "==") && g->single++ == 0)
+        g->first_single = n;
+    return true;
+}
+
+void ks_case_parallel_decomposition(struct ks_case *c)
+{
+    add_shape(c);
+    add_loops(c);
+    struct guards g = {0};
+    ks_node_walk(c->kernel->body, visit_guard, &g);
+    if (g.idle)
+        ks_case_add(c, "idle_lane_guards", g.idle, ks_clamp(0.1 * g.idle, 0.0, 0.3), g.first->children[0],
+                    "a part of the block has nothing to do behind this condition");
+    if (g.single)
+        ks_case_add(c, "single_thread_sections", g.single, 0.08, g.first_single->children[0],
+                    "one thread of the block works here while the others wait or are done");
+    const struct ks_counters *n = &c->counters;
+    if (n->occupancy > 0.0)
+        ks_case_add(c, "occupancy", n->occupancy, ks_clamp(0.6 * (0.75 - n->occupancy), 0.0, 0.45), NULL,
+                    "%.0f %% of the warps that fit on an SM are resident", n->occupancy * 100.0);
+    if (n->waves > 0.0) {
+        double tail = ceil(n->waves) - n->waves, lost = tail / ceil(n->waves);
+        ks_case_add(c, "waves", n->waves, n->waves < 1.0 ? 0.5 * (1.0 - n->waves) : 0.0, NULL,
+                    "the blocks make %.2f waves over the device", n->waves);
+        ks_case_add(c, "tail_ratio", tail, n->waves < 8.0 ? 0.5 * lost : 0.0, NULL, "%.0f %% of the last wave is empty",
+                    tail * 100.0);
+    }
+    double lanes = n->thread_insts / (n->warp_insts * KS_WARP);
+    if (lanes > 0.0) {
+        ks_case_add(c, "lane_efficiency", lanes, 0.8 * (1.0 - ks_clamp(lanes, 0.0, 1.0)), NULL,
+                    "%.0f %% of the lanes are active in an average instruction", lanes * 100.0);
+        c->local_gain = 1.0 / ks_clamp(lanes, 0.03, 1.0);
+    }
+}

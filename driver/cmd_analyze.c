@@ -1,0 +1,183 @@
+/* kscc analyze and kscc contract: the analysis without any trial. */
+
+#include "analyzer/hypothesis.h"
+#include "base/file.h"
+#include "driver/cmdline.h"
+#include "driver/command_args.h"
+#include "driver/commands.h"
+#include "driver/nvcc.h"
+#include "driver/paths.h"
+#include "driver/say.h"
+#include "driver/signature.h"
+#include "driver/unit.h"
+#include "harness/contract.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A unit opened for looking at it: "kscc analyze FILE.cu nvcc-options". */
+struct looked {
+    struct ks_arena arena;
+    struct ks_settings settings;
+    struct ks_args words;
+    struct ks_cmdline cmdline;
+    struct ks_unit unit;
+    struct ks_facts *facts;
+    bool json;
+};
+
+static void looked_release(struct looked *l)
+{
+    ks_unit_close(&l->unit);
+    ks_cmdline_release(&l->cmdline);
+    ks_args_release(&l->words);
+    ks_arena_release(&l->arena);
+}
+
+static enum ks_code open_unit(struct looked *l, struct ks_err *err)
+{
+    KS_AUTO_FREE char *nvcc = NULL;
+    KS_TRY(ks_nvcc_find(l->settings.nvcc, &nvcc, err));
+    return ks_unit_open(&l->cmdline, &l->settings, nvcc, 0, &l->arena, &l->unit, err);
+}
+
+/* The words after the command's name are read as nvcc would read them; argv[0] plays nvcc's own name. */
+static bool look(char *const *argv, struct looked *l)
+{
+    struct ks_err err;
+    *l = (struct looked){0};
+    ks_arena_init(&l->arena);
+    ks_args_init(&l->words);
+    ks_args_add(&l->words, argv[0]);
+    if (!ks_command_args(argv, &l->settings, &l->words))
+        return false;
+    l->json = ks_command_flag(&l->words, "--json");
+    ks_cmdline_parse(l->words.v, NULL, NULL, &l->arena, &l->cmdline);
+    if (l->cmdline.inputs.n != 1) {
+        ks_command_usage(argv[0]);
+        return false;
+    }
+    if (open_unit(l, &err) == KS_OK)
+        return true;
+    ks_say(KS_SEV_ERROR, "%s", err.message);
+    return false;
+}
+
+static bool parse(struct looked *l)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
+    ks_paths_shim(&shim);
+    struct ks_parse_options opt = {
+        .nvcc_argv = l->unit.build_argv.v, .cuda_path = l->unit.cuda_path, .shim_dir = ks_str_cstr(&shim)};
+    ks_diags_init(&diags);
+    enum ks_code code =
+        ks_facts_parse(l->unit.path, l->unit.source, l->unit.source_len, &opt, &l->arena, &diags, &l->facts, &err);
+    for (size_t i = 0; i < diags.n; i++) {
+        bool here = ks_streq(diags.data[i].file, l->unit.path);
+        if (diags.data[i].severity >= KS_SEV_WARNING)
+            ks_say_diag(&diags.data[i], here ? l->unit.source : NULL, here ? l->unit.source_len : 0);
+    }
+    ks_diags_release(&diags);
+    if (code != KS_OK)
+        ks_say(KS_SEV_ERROR, "cannot analyse '%s': %s", l->unit.path, err.message);
+    return code == KS_OK;
+}
+
+/* Remarks are the product here: they go to stdout. */
+static void print_diags(const struct ks_diags *d, const struct ks_unit *u)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        bool here = ks_streq(d->data[i].file, u->path);
+        ks_diag_render(&d->data[i], here ? u->source : NULL, here ? u->source_len : 0, false, &text);
+        fputs(ks_str_cstr(&text), stdout);
+    }
+}
+
+static void print_json(const struct ks_json *j)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_json_print_pretty(j, &text);
+    fputs(ks_str_cstr(&text), stdout);
+}
+
+static void print_hypotheses(struct looked *l)
+{
+    struct ks_hypotheses h;
+    ks_hypotheses_derive(l->facts, NULL, 0, NULL, &l->arena, &h);
+    if (l->json) {
+        KS_AUTO_JSON struct ks_json *j = ks_json_object();
+        ks_json_set_str(j, "unit", l->unit.path);
+        ks_json_set(j, "hypotheses", ks_hypotheses_to_json(&h, l->facts));
+        print_json(j);
+        return;
+    }
+    struct ks_diags d;
+    ks_diags_init(&d);
+    ks_hypotheses_to_diags(&h, l->facts, &d);
+    print_diags(&d, &l->unit);
+    ks_diags_release(&d);
+}
+
+int ks_cmd_analyze(char *const *argv)
+{
+    struct looked l;
+    bool ok = look(argv, &l) && parse(&l);
+    if (ok)
+        print_hypotheses(&l);
+    looked_release(&l);
+    return ok ? 0 : 1;
+}
+
+/* ---- contract ------------------------------------------------------------------------------------------------------- */
+
+/* Adds an error at the entry's line when the file has no such entry; else what binding says. */
+static void check_entry(struct looked *l, const struct ks_contract *c, struct ks_diags *diags)
+{
+    struct ks_signature signature;
+    struct ks_err err;
+    const struct ks_entry *entry = ks_facts_entry(l->facts, c->entry);
+    if (!entry) {
+        ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, (uint32_t)strlen(c->entry), "contract",
+                     "'%s' is no host function of this file that launches a kernel", c->entry);
+        return;
+    }
+    ks_signature_of(entry, &l->arena, &signature);
+    if (ks_contract_bind(c, &signature, diags, &err) != KS_OK && ks_diags_count(diags, KS_SEV_ERROR) == 0)
+        ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, 1, "contract", "%s", err.message);
+}
+
+static int check_contracts(struct looked *l)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    struct ks_contract *contracts = NULL;
+    size_t n = 0;
+    ks_diags_init(&diags);
+    if (ks_contracts_parse(l->unit.path, l->unit.source, l->unit.source_len, &l->arena, &diags, &contracts, &n, &err) != KS_OK)
+        n = 0;
+    if (n > 0 && parse(l))
+        for (size_t i = 0; i < n; i++)
+            check_entry(l, &contracts[i], &diags);
+    size_t n_errors = ks_diags_count(&diags, KS_SEV_ERROR);
+    KS_AUTO_JSON struct ks_json *all = ks_json_array();
+    for (size_t i = 0; i < n; i++)
+        ks_json_push(all, ks_contract_to_json(&contracts[i]));
+    if (l->json)
+        print_json(all);
+    ks_say_diags(&diags, l->unit.source, l->unit.source_len);
+    ks_diags_release(&diags);
+    if (!l->json && n_errors == 0)
+        printf("%s: %zu contract%s, no errors\n", l->unit.path, n, n == 1 ? "" : "s");
+    return n_errors || n == 0 || !l->facts ? 1 : 0;
+}
+
+int ks_cmd_contract(char *const *argv)
+{
+    struct looked l;
+    int status = look(argv, &l) ? check_contracts(&l) : 1;
+    looked_release(&l);
+    return status;
+}

@@ -1,0 +1,58 @@
+#include "driver/command_args.h"
+
+#include "driver/cmdline.h"
+#include "driver/commands.h"
+#include "driver/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *get_env(const char *name)
+{
+    return getenv(name);
+}
+
+bool ks_command_args(char *const *argv, struct ks_settings *ret, struct ks_args *words)
+{
+    struct ks_err err;
+    ks_settings_init(ret);
+    enum ks_code code = ks_settings_apply_env(ret, get_env, &err);
+    for (size_t i = 1; argv[i] && code == KS_OK; i++) {
+        if (ks_word_is_ours(argv[i]))
+            code = ks_settings_apply(ret, argv[i], &err);
+        else
+            ks_args_add(words, argv[i]);
+    }
+    ks_settings_finish(ret, get_env);
+    if (code != KS_OK)
+        ks_say(KS_SEV_ERROR, "%s", err.message);
+    return code == KS_OK;
+}
+
+bool ks_command_flag(struct ks_args *words, const char *flag)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        if (strcmp(words->v[i], flag) != 0)
+            continue;
+        free(words->v[i]);
+        memmove(words->v + i, words->v + i + 1, (words->n - i) * sizeof(*words->v)); /* with the NULL at the end */
+        words->n--;
+        return true;
+    }
+    return false;
+}
+
+int ks_command_usage(const char *name)
+{
+    ks_say(KS_SEV_ERROR, "usage: kscc %s", ks_command_find(name)->usage);
+    return 2;
+}
+
+bool ks_command_store(const struct ks_settings *s, struct ks_store *ret)
+{
+    struct ks_err err;
+    if (ks_store_open_existing(s->dir ? s->dir : ".kscc", ret, &err) == KS_OK)
+        return true;
+    ks_say(KS_SEV_ERROR, "%s", err.message);
+    return false;
+}

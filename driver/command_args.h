@@ -1,0 +1,18 @@
+#ifndef KS_DRIVER_COMMAND_ARGS_H
+#define KS_DRIVER_COMMAND_ARGS_H
+
+/* Arguments of a command: kscc's own switches, then words. */
+
+#include "driver/options.h"
+#include "driver/store.h"
+
+/* Takes the switches of ours out of argv[1..]; the rest goes to `words` (argv[0] is left out).  False: said and done. */
+bool ks_command_args(char *const *argv, struct ks_settings *ret, struct ks_args *words);
+/* Takes the word `flag` out of `words`; true when it was there. */
+bool ks_command_flag(struct ks_args *words, const char *flag);
+/* Prints the command's usage; returns 2. */
+int ks_command_usage(const char *name);
+/* Opens the store that --kscc-dir names, or .kscc in the current folder.  False: said. */
+bool ks_command_store(const struct ks_settings *s, struct ks_store *ret);
+
+#endif

@@ -1,0 +1,254 @@
+#include "driver/emit.h"
+
+#include "base/file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Names inside the combined object; each is local to it in the end. */
+struct half_names {
+    char *original;  /* symbol of the renamed entry */
+    char *candidate; /* symbol of the candidate's entry */
+    char *prefix;    /* of every symbol of the candidate */
+};
+
+struct emitter {
+    const struct ks_unit *u;
+    const struct ks_emission *entries;
+    size_t n;
+    char *dir; /* scratch, owned */
+    struct half_names *names;
+    struct ks_symtab baseline;
+    struct ks_args parts; /* objects to combine */
+};
+
+/* ---- preparation ---------------------------------------------------------------------------------------------------- */
+
+static bool has_symbol(const struct ks_symtab *t, const char *name)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->data[i].name, name) == 0 && ks_symbol_is_global_definition(t->data[i].type))
+            return true;
+    return false;
+}
+
+static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
+{
+    struct stat st;
+    if (stat(e->u->object, &st) < 0 || !S_ISREG(st.st_mode))
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot replace '%s': not a regular file", e->u->object);
+    KS_TRY(ks_symtab_read(e->u->object, &e->baseline, err));
+    for (size_t i = 0; i < e->n; i++)
+        if (!has_symbol(&e->baseline, e->entries[i].signature->symbol))
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not export '%s' as machine code", e->u->object,
+                           e->entries[i].signature->symbol);
+    const char *state = ks_symtab_mutable_state(&e->baseline);
+    if (state)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "unit '%s' has a variable at file scope ('%s'), which two versions cannot share",
+                       e->u->path, state);
+    return KS_OK;
+}
+
+static void make_names(struct emitter *e)
+{
+    e->names = KS_ARENA_ARRAY(e->u->arena, struct half_names, e->n);
+    for (size_t i = 0; i < e->n; i++) {
+        const struct ks_emission *x = &e->entries[i];
+        struct half_names *h = &e->names[i];
+        h->prefix = ks_arena_printf(e->u->arena, "__kscc_%.8s_", x->key);
+        h->candidate = ks_arena_printf(e->u->arena, "%s%s", h->prefix, x->signature->symbol);
+        h->original = ks_arena_printf(e->u->arena, "__kscc_original_%s", x->signature->symbol);
+    }
+}
+
+static char *scratch(struct emitter *e, const char *name, size_t i)
+{
+    return ks_arena_printf(e->u->arena, "%s/%s%zu", e->dir, name, i);
+}
+
+/* ---- the parts ------------------------------------------------------------------------------------------------------ */
+
+static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const char *to, struct ks_err *err)
+{
+    KS_TRY(ks_file_write_atomic(map_path, ks_str_cstr(map), map->len, 0600, err));
+    KS_AUTO_STR struct ks_str option = KS_STR_INIT;
+    ks_str_addf(&option, "--redefine-syms=%s", map_path);
+    char *const argv[] = {"objcopy", option.data, (char *)from, (char *)to, NULL};
+    return ks_tool_run(argv, NULL, err);
+}
+
+static enum ks_code make_original(struct emitter *e, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str map = KS_STR_INIT;
+    for (size_t i = 0; i < e->n; i++)
+        ks_str_addf(&map, "%s %s\n", e->entries[i].signature->symbol, e->names[i].original);
+    char *to = scratch(e, "original.o", 0);
+    KS_TRY(redefine(e->u->object, scratch(e, "original.map", 0), &map, to, err));
+    ks_args_add(&e->parts, to);
+    return KS_OK;
+}
+
+static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *err)
+{
+    char *compiled = scratch(e, "candidate.o", i), *renamed = scratch(e, "renamed.o", i);
+    KS_AUTO_ARGS struct ks_args argv;
+    KS_AUTO_STR struct ks_str map = KS_STR_INIT;
+    struct ks_symtab t = {0};
+    ks_args_init(&argv);
+    ks_unit_build_argv(e->u, e->entries[i].candidate_path, compiled, &argv);
+    KS_TRY(ks_tool_run(argv.v, NULL, err));
+    KS_TRY(ks_symtab_read(compiled, &t, err));
+    const char *state = ks_symtab_mutable_state(&t);
+    enum ks_code code = state ? ks_fail(err, KS_ERR_UNSUPPORTED, "candidate has a variable at file scope ('%s')", state) : KS_OK;
+    for (size_t k = 0; k < t.n; k++)
+        if (ks_symbol_is_global_definition(t.data[k].type))
+            ks_str_addf(&map, "%s %s%s\n", t.data[k].name, e->names[i].prefix, t.data[k].name);
+    ks_symtab_release(&t);
+    KS_TRY(code);
+    KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, renamed, err));
+    ks_args_add(&e->parts, renamed);
+    return KS_OK;
+}
+
+/* nvcc's host compiler as the user chose it, for one C file without includes of its own. */
+static const char *host_compiler(const struct ks_unit *u)
+{
+    const char *given = ks_cmdline_value(u->cmdline, "compiler-bindir");
+    if (!given)
+        given = getenv("NVCC_CCBIN");
+    struct stat st;
+    if (!given || stat(given, &st) < 0)
+        return given ? given : "gcc";
+    return S_ISDIR(st.st_mode) ? ks_arena_printf(u->arena, "%s/gcc", given) : given;
+}
+
+static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *err)
+{
+    const struct ks_emission *x = &e->entries[i];
+    char *c = scratch(e, "dispatch.c", i), *o = scratch(e, "dispatch.o", i);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, &text, err));
+    KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
+    /* position independent code serves every way of linking; -fwrapv: lengths are wrapped, then refused by their floating-point
+     * size */
+    char *const argv[] = {(char *)host_compiler(e->u),
+                          "-x",
+                          "c",
+                          "-std=gnu11",
+                          "-O2",
+                          "-fPIC",
+                          "-fwrapv",
+                          "-fno-math-errno",
+                          "-w",
+                          "-c",
+                          c,
+                          "-o",
+                          o,
+                          NULL};
+    KS_TRY(ks_tool_run(argv, NULL, err));
+    ks_args_add(&e->parts, o);
+    return KS_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+
+static enum ks_code combine(struct emitter *e, const char *combined, struct ks_err *err)
+{
+    KS_AUTO_ARGS struct ks_args argv;
+    ks_args_init(&argv);
+    ks_args_add(&argv, "ld");
+    ks_args_add(&argv, "-r");
+    ks_args_add(&argv, "-o");
+    ks_args_add(&argv, combined);
+    ks_args_add_all(&argv, e->parts.v);
+    return ks_tool_run(argv.v, NULL, err);
+}
+
+/* Makes local what the baseline does not export.  Weak definitions stay: a linkonce group needs its global name, which carries
+ * our prefix. */
+static enum ks_code make_local(struct emitter *e, const char *combined, const char *final, struct ks_err *err)
+{
+    struct ks_symtab t;
+    KS_AUTO_STR struct ks_str list = KS_STR_INIT, option = KS_STR_INIT;
+    char *list_path = scratch(e, "local.list", 0);
+    KS_TRY(ks_symtab_read(combined, &t, err));
+    for (size_t i = 0; i < t.n; i++)
+        if (strchr("TDBRAGS", t.data[i].type) && !has_symbol(&e->baseline, t.data[i].name))
+            ks_str_addf(&list, "%s\n", t.data[i].name);
+    ks_symtab_release(&t);
+    KS_TRY(ks_file_write_atomic(list_path, ks_str_cstr(&list), list.len, 0600, err));
+    ks_str_addf(&option, "--localize-symbols=%s", list_path);
+    char *const argv[] = {"objcopy", option.data, (char *)combined, (char *) final, NULL};
+    return ks_tool_run(argv, NULL, err);
+}
+
+static bool is_ours(const struct emitter *e, const char *name)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (ks_str_starts(name, e->names[i].prefix))
+            return true;
+    return false;
+}
+
+/* The replacement exports what the baseline exports, no more and no less. */
+static enum ks_code check_exports(struct emitter *e, const char *final, struct ks_err *err)
+{
+    struct ks_symtab t;
+    enum ks_code code = KS_OK;
+    KS_TRY(ks_symtab_read(final, &t, err));
+    for (size_t i = 0; i < t.n && code == KS_OK; i++)
+        if (ks_symbol_is_global_definition(t.data[i].type) && !has_symbol(&e->baseline, t.data[i].name) &&
+            !is_ours(e, t.data[i].name))
+            code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would export '%s', the baseline does not", t.data[i].name);
+    for (size_t i = 0; i < e->baseline.n && code == KS_OK; i++)
+        if (ks_symbol_is_global_definition(e->baseline.data[i].type) && !has_symbol(&t, e->baseline.data[i].name))
+            code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would not export '%s', the baseline does",
+                           e->baseline.data[i].name);
+    ks_symtab_release(&t);
+    return code;
+}
+
+/* Same folder, same mode, one rename.  nvcc follows a symbolic link in the place of its output, and so do we. */
+static enum ks_code replace_object(const struct ks_unit *u, const char *final, struct ks_err *err)
+{
+    struct stat st;
+    char target[PATH_MAX];
+    KS_AUTO_STR struct ks_str data = KS_STR_INIT;
+    if (!realpath(u->object, target) || stat(target, &st) < 0)
+        return ks_fail_errno(err, KS_ERR_IO, "cannot find the baseline object '%s'", u->object);
+    KS_TRY(ks_file_read(final, SIZE_MAX, &data, err));
+    return ks_file_write_atomic(target, ks_str_cstr(&data), data.len, st.st_mode & 07777, err);
+}
+
+static enum ks_code emit_in(struct emitter *e, struct ks_err *err)
+{
+    char *combined = scratch(e, "combined.o", 0), *final = scratch(e, "final.o", 0);
+    KS_TRY(check_baseline(e, err));
+    make_names(e);
+    KS_TRY(make_original(e, err));
+    for (size_t i = 0; i < e->n; i++) {
+        KS_TRY(make_candidate(e, i, err));
+        KS_TRY(make_dispatcher(e, i, err));
+    }
+    KS_TRY(combine(e, combined, err));
+    KS_TRY(make_local(e, combined, final, err));
+    KS_TRY(check_exports(e, final, err));
+    return replace_object(e->u, final, err);
+}
+
+enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err)
+{
+    struct emitter e = {.u = u, .entries = entries, .n = n};
+    ks_args_init(&e.parts);
+    KS_TRY(ks_dir_make_temp("kscc-emit", &e.dir, err));
+    enum ks_code code = emit_in(&e, err);
+    ks_symtab_release(&e.baseline);
+    ks_args_release(&e.parts);
+    struct ks_err ignored; /* a leftover in the folder for temporary files hurts nobody */
+    enum ks_code removed = ks_dir_remove(e.dir, &ignored);
+    (void)removed;
+    free(e.dir);
+    return code;
+}

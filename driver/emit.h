@@ -1,0 +1,55 @@
+#ifndef KS_DRIVER_EMIT_H
+#define KS_DRIVER_EMIT_H
+
+/* Guarded emission: replaces a baseline object by one that holds the original, the verified candidates and, under the entry's own
+ * name, a dispatcher that calls the candidate inside the proved domain and the original everywhere else.
+ *
+ *   original.o    the baseline, entry renamed to __kscc_original_<entry>
+ *   candidate.o   the verified text compiled with the user's flags, all its symbols renamed
+ *   dispatch.o    int entry(...) { return inside(...) ? candidate(...) : original(...); }
+ *
+ * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
+ * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
+ *
+ * Not done: relocatable device code, link-time optimisation, units with variables at file scope (the two halves would have one
+ * each). */
+
+#include "driver/unit.h"
+#include "harness/contract.h"
+
+/* One entry of the unit with its verified candidate. */
+struct ks_emission {
+    const struct ks_signature *signature;
+    const struct ks_json *contract; /* ks_contract_to_json() */
+    const char *candidate_path;     /* the verified text: exactly this file is compiled */
+    const char *key;
+};
+
+/* On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with what stands in the way, KS_ERR_BUILD, KS_ERR_IO,
+ * KS_ERR_MISMATCH when the combined object would export something else than the baseline. */
+KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err);
+
+/* The dispatcher's C text.  original and candidate: symbols.  Errors: KS_ERR_UNSUPPORTED when the domain cannot be checked from
+ * the arguments. */
+KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
+                                             const char *candidate, struct ks_str *out, struct ks_err *err);
+
+/* ---- object files (emit_object.c) ----------------------------------------------------------------------------------- */
+
+struct ks_symtab {
+    struct {
+        char *name;
+        char type; /* as nm prints: T U b ... */
+    } * data;
+    size_t n, cap;
+};
+KS_NODISCARD enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks_err *err);
+void ks_symtab_release(struct ks_symtab *t);
+/* True for a symbol that other objects may see. */
+bool ks_symbol_is_global_definition(char type);
+/* A variable that lives at file scope and can change: its name, or NULL.  nvcc's own and function-local ones do not count. */
+const char *ks_symtab_mutable_state(const struct ks_symtab *t);
+/* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first line it printed. */
+KS_NODISCARD enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err);
+
+#endif

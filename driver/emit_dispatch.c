@@ -1,0 +1,321 @@
+/* Generates the dispatcher: C text that checks the contract's domain on the arguments of a call. */
+
+#include "driver/emit.h"
+
+#include "base/limits.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gen {
+    const struct ks_signature *sig;
+    const struct ks_json *contract;
+    struct ks_str *out;
+};
+
+static const char *c_type(const struct ks_param *p)
+{
+    switch (p->kind) {
+    case KS_PARAM_POINTER:
+        return p->pointee_const ? "const void *" : "void *";
+    case KS_PARAM_STREAM:
+        return "void *";
+    case KS_PARAM_I8:
+        return "int8_t";
+    case KS_PARAM_U8:
+        return "uint8_t";
+    case KS_PARAM_I16:
+        return "int16_t";
+    case KS_PARAM_U16:
+        return "uint16_t";
+    case KS_PARAM_I32:
+        return "int32_t";
+    case KS_PARAM_U32:
+        return "uint32_t";
+    case KS_PARAM_I64:
+        return "int64_t";
+    case KS_PARAM_U64:
+        return "uint64_t";
+    case KS_PARAM_F32:
+        return "float";
+    case KS_PARAM_F64:
+        return "double";
+    case KS_PARAM_UNSUPPORTED:
+        break;
+    }
+    return NULL;
+}
+
+static bool is_integer(enum ks_param_kind k)
+{
+    return k >= KS_PARAM_I8 && k <= KS_PARAM_U64;
+}
+
+static bool is_float(enum ks_param_kind k)
+{
+    return k == KS_PARAM_F32 || k == KS_PARAM_F64;
+}
+
+static const struct ks_param *param_of(const struct gen *g, const char *name)
+{
+    for (size_t i = 0; i < g->sig->n_params; i++)
+        if (ks_streq(g->sig->params[i].name, name))
+            return &g->sig->params[i];
+    return NULL;
+}
+
+static bool is_dim(const struct gen *g, const char *name, size_t len)
+{
+    const struct ks_json *dims = ks_json_get(g->contract, "dims");
+    for (size_t i = 0; i < ks_json_len(dims); i++) {
+        const char *dim = ks_json_get_str(ks_json_at(dims, i), "name", "");
+        if (strlen(dim) == len && strncmp(dim, name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the operand at p is a number or a dim that cannot be zero: the dispatcher must not trap. */
+static bool divisor_is_positive(const struct gen *g, const char *p)
+{
+    const struct ks_json *dims = ks_json_get(g->contract, "dims");
+    p += strspn(p, " \t");
+    if (isdigit((unsigned char)*p))
+        return strtod(p, NULL) >= 1;
+    for (size_t i = 0; i < ks_json_len(dims); i++) {
+        const struct ks_json *d = ks_json_at(dims, i), *choices = ks_json_get(d, "choices");
+        const char *name = ks_json_get_str(d, "name", "");
+        size_t len = strlen(name);
+        if (strncmp(p, name, len) == 0 && !isalnum((unsigned char)p[len]) && p[len] != '_')
+            return choices ? ks_json_num(ks_json_at(choices, 0), 0) >= 1 : ks_json_get_num(d, "lo", 0) >= 1;
+    }
+    return false;
+}
+
+/* A contract expression as C: dims become i_<dim> or f_<dim>, functions ki_<name> or kf_<name>, integers 3LL or 3.0, so that "/"
+ * means what the contract means.  '%' has no C operator for doubles. */
+static enum ks_code add_expr(const struct gen *g, const char *text, bool integer, struct ks_err *err)
+{
+    for (const char *p = text; *p;) {
+        if (isalpha((unsigned char)*p) || *p == '_') {
+            size_t len = 0;
+            while (isalnum((unsigned char)p[len]) || p[len] == '_')
+                len++;
+            ks_str_addf(g->out, "%s%s%.*s", is_dim(g, p, len) ? "" : "k", integer ? "i_" : "f_", (int)len, p);
+            p += len;
+        } else if (isdigit((unsigned char)*p)) {
+            char *end;
+            strtod(p, &end);
+            bool whole = strspn(p, "0123456789") == (size_t)(end - p);
+            ks_str_addf(g->out, "%.*s%s", (int)(end - p), p, !whole ? "" : integer ? "LL" : ".0");
+            p = end;
+        } else if ((*p == '/' || *p == '%') && integer && !divisor_is_positive(g, p + 1)) {
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check '%s' when the entry is called: the divisor may be zero", text);
+        } else if (*p == '%' && !integer) {
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check '%s' when the entry is called: '%%' on a floating-point value",
+                           text);
+        } else {
+            ks_str_addc(g->out, *p++);
+        }
+    }
+    return KS_OK;
+}
+
+/* The parameter that holds a free dim: the one of the same name, else an "arg" whose value is just the dim. */
+static const struct ks_param *holder_of_dim(const struct gen *g, const char *dim)
+{
+    const struct ks_param *p = param_of(g, dim);
+    const struct ks_json *args = ks_json_get(g->contract, "args");
+    for (size_t i = 0; !p && i < ks_json_len(args); i++)
+        if (ks_streq(ks_json_get_str(ks_json_at(args, i), "value", NULL), dim))
+            p = param_of(g, ks_json_get_str(ks_json_at(args, i), "name", ""));
+    return p && is_integer(p->kind) ? p : NULL;
+}
+
+static void add_choices(const struct gen *g, const char *dim, const struct ks_json *choices)
+{
+    ks_str_addf(g->out, "    if (!(");
+    for (size_t i = 0; i < ks_json_len(choices); i++)
+        ks_str_addf(g->out, "%si_%s == %lldLL", i ? " || " : "", dim, (long long)ks_json_num(ks_json_at(choices, i), 0));
+    ks_str_add(g->out, "))\n        return 0;\n");
+}
+
+static enum ks_code add_dim(const struct gen *g, const struct ks_json *d, struct ks_err *err)
+{
+    const char *name = ks_json_get_str(d, "name", ""), *derived = ks_json_get_str(d, "derived", NULL);
+    const struct ks_param *p = holder_of_dim(g, name);
+    const struct ks_json *choices = ks_json_get(d, "choices");
+    int64_t lo = ks_json_get_i64(d, "lo", 0), hi = ks_json_get_i64(d, "hi", 0), multiple = ks_json_get_i64(d, "multiple", 1);
+    if (derived) {
+        ks_str_addf(g->out, "    const int64_t i_%s = ", name);
+        KS_TRY(add_expr(g, derived, true, err));
+        ks_str_add(g->out, ";\n");
+        if (param_of(g, name))
+            ks_str_addf(g->out, "    if ((int64_t)%s != i_%s)\n        return 0;\n", name, name);
+    } else if (p) {
+        /* a 64-bit unsigned argument past INT64_MAX turns negative here, which is outside too */
+        ks_str_addf(g->out, "    const int64_t i_%s = (int64_t)%s;\n", name, p->name);
+        if (choices)
+            add_choices(g, name, choices);
+        else
+            ks_str_addf(g->out, "    if (i_%s < %lldLL || i_%s > %lldLL || i_%s %% %lldLL != 0)\n        return 0;\n", name,
+                        (long long)lo, name, (long long)hi, name, (long long)multiple);
+    } else if (!choices && lo == hi) {
+        ks_str_addf(g->out, "    const int64_t i_%s = %lldLL;\n", name, (long long)lo);
+    } else if (choices && ks_json_len(choices) == 1) {
+        ks_str_addf(g->out, "    const int64_t i_%s = %lldLL;\n", name, (long long)ks_json_num(ks_json_at(choices, 0), 0));
+    } else {
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check dim '%s' when the entry is called: no integer parameter holds it",
+                       name);
+    }
+    ks_str_addf(g->out, "    const double f_%s = (double)i_%s;\n    (void)f_%s;\n", name, name, name);
+    return KS_OK;
+}
+
+static enum ks_code add_arg(const struct gen *g, const struct ks_json *a, struct ks_err *err)
+{
+    const char *name = ks_json_get_str(a, "name", ""), *value = ks_json_get_str(a, "value", "");
+    const struct ks_param *p = param_of(g, name);
+    if (!p || (!is_integer(p->kind) && !is_float(p->kind)))
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check argument '%s' when the entry is called", name);
+    bool integer = is_integer(p->kind);
+    ks_str_addf(g->out, "    const %s v_%s = ", integer ? "int64_t" : "double", name);
+    KS_TRY(add_expr(g, value, integer, err));
+    if (integer)
+        ks_str_addf(g->out, ";\n    if ((int64_t)%s != v_%s)\n        return 0;\n", name, name);
+    else /* callers compute the same value in other ways: equal to within a few ulp of a float */
+        ks_str_addf(g->out,
+                    ";\n    if (!(__builtin_fabs((double)%s - v_%s) <= 1e-6 * __builtin_fabs(v_%s)))\n        return 0;\n", name,
+                    name, name);
+    return KS_OK;
+}
+
+static enum ks_code add_buffer(const struct gen *g, const struct ks_json *b, struct ks_err *err)
+{
+    const char *name = ks_json_get_str(b, "name", "");
+    const struct ks_json *shape = ks_json_get(b, "shape");
+    size_t elem_bytes = 0;
+    for (int t = 0; t < KS_N_DTYPES; t++)
+        if (ks_streq(ks_dtype_text((enum ks_dtype)t), ks_json_get_str(b, "dtype", "")))
+            elem_bytes = ks_dtype_size((enum ks_dtype)t);
+    if (!param_of(g, name) || elem_bytes == 0)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot check buffer '%s' when the entry is called", name);
+    ks_str_addf(g->out, "    const double n_%s = %zu.0", name, elem_bytes);
+    for (size_t i = 0; i < ks_json_len(shape); i++) {
+        const char *extent = ks_json_str(ks_json_at(shape, i));
+        ks_str_add(g->out, " * (double)(");
+        KS_TRY(add_expr(g, extent ? extent : "0", true, err));
+        ks_str_addc(g->out, ')');
+    }
+    ks_str_addf(g->out,
+                ";\n    if (!(n_%s >= 0.0 && n_%s <= %llu.0) || %s == 0 || (uintptr_t)%s %% %lldu != 0)\n        return 0;\n"
+                "    const uintptr_t b_%s = (uintptr_t)%s, e_%s = b_%s + (uintptr_t)n_%s;\n    (void)e_%s;\n",
+                name, name, (unsigned long long)KS_MAX_BUFFER_BYTES, name, name, (long long)ks_json_get_i64(b, "align", 256),
+                name, name, name, name, name, name);
+    return KS_OK;
+}
+
+static bool is_written(const struct ks_json *b)
+{
+    return !ks_streq(ks_json_get_str(b, "direction", ""), "in");
+}
+
+/* The trials never let a written buffer share bytes with another one: neither may a call. */
+static void add_overlaps(const struct gen *g, const struct ks_json *buffers)
+{
+    for (size_t i = 0; i < ks_json_len(buffers); i++)
+        for (size_t j = i + 1; j < ks_json_len(buffers); j++) {
+            const struct ks_json *x = ks_json_at(buffers, i), *y = ks_json_at(buffers, j);
+            const char *a = ks_json_get_str(x, "name", ""), *b = ks_json_get_str(y, "name", "");
+            if (is_written(x) || is_written(y))
+                ks_str_addf(g->out, "    if (b_%s < e_%s && b_%s < e_%s)\n        return 0;\n", a, b, b, a);
+        }
+}
+
+static void add_params(const struct gen *g, bool names)
+{
+    for (size_t i = 0; i < g->sig->n_params; i++) {
+        const struct ks_param *p = &g->sig->params[i];
+        const char *type = c_type(p);
+        ks_str_addf(g->out, "%s%s%s%s", i ? ", " : "", type, names && type[strlen(type) - 1] != '*' ? " " : "",
+                    names ? p->name : "");
+    }
+    if (g->sig->n_params == 0)
+        ks_str_add(g->out, "void");
+}
+
+static void add_arguments(const struct gen *g)
+{
+    for (size_t i = 0; i < g->sig->n_params; i++)
+        ks_str_addf(g->out, "%s%s", i ? ", " : "", g->sig->params[i].name);
+}
+
+static void add_declaration(const struct gen *g, const char *ident, const char *symbol, bool hidden)
+{
+    ks_str_addf(g->out, "%s %s(", g->sig->returns_void ? "void" : "int32_t", ident);
+    add_params(g, false);
+    ks_str_addf(g->out, ") __asm__(\"%s\")%s;\n", symbol, hidden ? " __attribute__((visibility(\"hidden\")))" : "");
+}
+
+static const char prelude[] =
+    "static inline double kf_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }\n"
+    "static inline double kf_sqrt(double x) { return __builtin_sqrt(x); }\n"
+    "static inline double kf_exp(double x) { return __builtin_exp(x); }\n"
+    "static inline double kf_log2(double x) { return __builtin_log2(x); }\n"
+    "static inline double kf_min(double a, double b) { return a < b ? a : b; }\n"
+    "static inline double kf_max(double a, double b) { return a > b ? a : b; }\n"
+    "static inline double kf_ceildiv(double a, double b) { return __builtin_ceil(a / b); }\n"
+    "static inline int64_t ki_min(int64_t a, int64_t b) { return a < b ? a : b; }\n"
+    "static inline int64_t ki_max(int64_t a, int64_t b) { return a > b ? a : b; }\n"
+    "static inline int64_t ki_ceildiv(int64_t a, int64_t b) { return b > 0 ? a / b + (a % b != 0) : -1; }\n"
+    "static inline int64_t ki_log2(int64_t a) { return a > 0 ? 63 - __builtin_clzll((unsigned long long)a) : -1; }\n";
+
+static enum ks_code check_signature(const struct ks_signature *sig, struct ks_err *err)
+{
+    if (!sig->returns_void && !sig->returns_int)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "entry '%s' returns neither void nor an integer status", sig->entry);
+    for (size_t i = 0; i < sig->n_params; i++)
+        if (!c_type(&sig->params[i]) || !sig->params[i].name || !*sig->params[i].name)
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "parameter '%s' of entry '%s' cannot be passed on",
+                           sig->params[i].name ? sig->params[i].name : "?", sig->entry);
+    return KS_OK;
+}
+
+enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
+                                const char *candidate, struct ks_str *out, struct ks_err *err)
+{
+    const struct gen g = {sig, contract, out};
+    const struct ks_json *dims = ks_json_get(contract, "dims"), *args = ks_json_get(contract, "args"),
+                         *buffers = ks_json_get(contract, "buffers");
+    KS_TRY(check_signature(sig, err));
+    ks_str_addf(
+        out, "/* Calls the verified candidate of %s inside its proved domain, the original outside. */\n#include <stdint.h>\n%s",
+        sig->entry, prelude);
+    ks_str_add(out, "static int inside(");
+    add_params(&g, true);
+    ks_str_add(out, ")\n{\n");
+    for (size_t i = 0; i < ks_json_len(dims); i++)
+        KS_TRY(add_dim(&g, ks_json_at(dims, i), err));
+    for (size_t i = 0; i < ks_json_len(args); i++)
+        KS_TRY(add_arg(&g, ks_json_at(args, i), err));
+    for (size_t i = 0; i < ks_json_len(buffers); i++)
+        KS_TRY(add_buffer(&g, ks_json_at(buffers, i), err));
+    add_overlaps(&g, buffers);
+    for (size_t i = 0; i < sig->n_params; i++)
+        ks_str_addf(out, "    (void)%s;\n", sig->params[i].name);
+    ks_str_add(out, "    return 1;\n}\n");
+    add_declaration(&g, "kscc_original", original, true);
+    add_declaration(&g, "kscc_candidate", candidate, true);
+    add_declaration(&g, "kscc_entry", sig->symbol, false);
+    ks_str_addf(out, "%s kscc_entry(", sig->returns_void ? "void" : "int32_t");
+    add_params(&g, true);
+    ks_str_add(out, ")\n{\n    if (inside(");
+    add_arguments(&g);
+    ks_str_addf(out, "))\n        %skscc_candidate(", sig->returns_void ? "" : "return ");
+    add_arguments(&g);
+    ks_str_addf(out, ");\n    else\n        %skscc_original(", sig->returns_void ? "" : "return ");
+    add_arguments(&g);
+    ks_str_add(out, ");\n}\n");
+    return KS_OK;
+}

@@ -1,0 +1,77 @@
+#include "driver/emit.h"
+
+#include "base/process.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str own_out = KS_STR_INIT, errors = KS_STR_INIT, how = KS_STR_INIT;
+    struct ks_spawn s;
+    struct ks_exit e;
+    ks_spawn_init(&s);
+    s.argv = argv;
+    s.timeout_ms = 300000;
+    KS_TRY(ks_process_run(&s, out ? out : &own_out, &errors, &e, err));
+    if (ks_exit_ok(&e))
+        return KS_OK;
+    ks_exit_describe(&e, &how);
+    return ks_fail(err, KS_ERR_BUILD, "'%s' %s: %.*s", argv[0], ks_str_cstr(&how), (int)strcspn(ks_str_cstr(&errors), "\n"),
+                   ks_str_cstr(&errors));
+}
+
+/* `nm -P`: "name type value size". */
+enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks_err *err)
+{
+    char *const argv[] = {"nm", "-P", (char *)object, NULL};
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    KS_TRY(ks_tool_run(argv, &out, err));
+    struct ks_symtab t = {0};
+    for (const char *line = ks_str_cstr(&out); *line;) {
+        size_t len = strcspn(line, "\n"), name_len = strcspn(line, " \n");
+        if (name_len + 1 < len) {
+            if (t.n == t.cap)
+                t.data = ks_vec_grow_(t.data, &t.cap, sizeof(*t.data));
+            t.data[t.n].name = ks_xstrndup(line, name_len);
+            t.data[t.n++].type = line[name_len + 1];
+        }
+        line += len + (line[len] == '\n');
+    }
+    *ret = t;
+    return KS_OK;
+}
+
+void ks_symtab_release(struct ks_symtab *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->data[i].name);
+    free(t->data);
+    *t = (struct ks_symtab){0};
+}
+
+bool ks_symbol_is_global_definition(char type)
+{
+    return type != 'U' && type != 'w' && type != 'v' && (isupper((unsigned char)type) || type == 'u' || type == 'n');
+}
+
+/* Variables that nvcc puts into every object, function-local ones (_ZZ, with their guards _ZGVZ) and the iostream initialiser. */
+static bool is_harmless_variable(const char *name)
+{
+    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_",   "_ZZ",
+                                           "_ZGVZ",           "_ZStL8__ioinit",       "DW.ref.", "."};
+    if (ks_str_starts(name, "_ZL")) /* static at file scope: length, then the name */
+        name += 3 + strspn(name + 3, "0123456789");
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (ks_str_starts(name, prefixes[i]))
+            return true;
+    return false;
+}
+
+const char *ks_symtab_mutable_state(const struct ks_symtab *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strchr("bBdDC", t->data[i].type) && !is_harmless_variable(t->data[i].name))
+            return t->data[i].name;
+    return NULL;
+}

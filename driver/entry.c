@@ -1,0 +1,398 @@
+#include "driver/entry.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "driver/agent_replay.h"
+#include "driver/certificate.h"
+#include "driver/paths.h"
+#include "driver/say.h"
+#include "driver/search.h"
+#include "driver/signature.h"
+#include "driver/stop.h"
+
+#include <string.h>
+
+static const char keep_baseline[] = "the baseline object stays";
+
+/* ---- content key ---------------------------------------------------------------------------------------------------- */
+
+static void add_text(struct ks_hash *h, const char *text)
+{
+    ks_hash_update_field(h, text, strlen(text));
+}
+
+static void content_key(const struct ks_entry_context *x, const struct ks_json *contract, char ret_hex[65])
+{
+    const struct ks_settings *s = x->unit->settings;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_hash h;
+    ks_hash_init(&h);
+    add_text(&h, x->unit_hash);
+    ks_json_print(contract, &text);
+    add_text(&h, ks_str_cstr(&text));
+    add_text(&h, x->device->label);
+    ks_str_clear(&text);
+    ks_str_addf(&text, "gate %d delta %.17g regress %.17g sample %lld", KS_GATE_VERSION, s->delta, s->regress,
+                (long long)s->sample);
+    add_text(&h, ks_str_cstr(&text));
+    ks_hash_final_hex(&h, ret_hex);
+}
+
+/* ---- what the store already knows ----------------------------------------------------------------------------------- */
+
+enum known { KNOWN_NOTHING, KNOWN_CERTIFICATE, KNOWN_NO_GAIN, KNOWN_NOT_ALLOWED };
+
+/* A search with at least this budget ended on its own and found nothing. */
+static bool ended_without_gain(const struct ks_entry_context *x, const char *key, const struct ks_budget *budget)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    struct ks_err err;
+    ks_store_path(x->store, key, KS_OUTCOME_FILE, &path);
+    if (ks_json_read_file(ks_str_cstr(&path), &j, &err) != KS_OK || ks_json_get_i64(j, "gate_version", -1) != KS_GATE_VERSION ||
+        !ks_streq(ks_json_get_str(j, "agent", NULL), x->unit->settings->agent))
+        return false;
+    const char *why = ks_json_get_str(j, "stopped_by", "");
+    return strcmp(why, "exhausted") == 0 ||
+           (strcmp(why, "trials") == 0 && ks_json_get_i64(j, "budget_trials", 0) >= budget->trials);
+}
+
+static enum known look_up(const struct ks_entry_context *x, const char *key)
+{
+    const struct ks_settings *s = x->unit->settings;
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    struct ks_err err;
+    enum ks_code code = ks_store_certificate(x->store, key, &certificate, &err);
+    bool approved = code == KS_OK && ks_store_is_approved(x->store, key);
+    if (code == KS_OK && s->policy == KS_POLICY_APPROVED && !approved) {
+        ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s",
+               x->unit->path, key, key, keep_baseline);
+        return KNOWN_NOT_ALLOWED;
+    }
+    if (code != KS_OK && s->policy == KS_POLICY_APPROVED) {
+        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,
+               x->store->dir, keep_baseline);
+        return KNOWN_NOT_ALLOWED;
+    }
+    if (s->fresh)
+        return KNOWN_NOTHING;
+    if (code == KS_OK) {
+        const struct ks_json *speedup = ks_json_get(certificate, "speedup");
+        ks_say_progress("%s: certificate %.12s from the store: %s, %.2fx [%.2f, %.2f]%s", x->unit->path, key,
+                        ks_json_get_str(certificate, "entry", "?"), ks_json_get_num(speedup, "estimate", 0),
+                        ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0),
+                        ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
+        return KNOWN_CERTIFICATE;
+    }
+    if (code == KS_ERR_MISMATCH || code == KS_ERR_SYNTAX)
+        ks_say_instead(&err, "searching again");
+    return ended_without_gain(x, key, &s->budget) ? KNOWN_NO_GAIN : KNOWN_NOTHING;
+}
+
+/* ---- the search ----------------------------------------------------------------------------------------------------- */
+
+/* Everything a search needs that must be given back. */
+struct running {
+    const struct ks_entry_context *x;
+    const struct ks_contract *contract;
+    const struct ks_signature *signature;
+    const struct ks_json *contract_json;
+    const char *key;
+    char *work_dir;
+    struct ks_session *session;
+    struct ks_agent *agent;
+    struct ks_memory *memory;
+    struct ks_bank bank;
+    struct ks_trace *trace;
+    struct ks_journal journal;
+    struct ks_json *profile, *device;
+    struct ks_search search;
+    struct ks_search_result result;
+};
+
+static enum ks_code open_session(struct running *r, struct ks_err *err)
+{
+    const struct ks_unit *u = r->x->unit;
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
+    unsigned char secret[32];
+    ks_paths_bin(&bin);
+    KS_TRY(ks_dir_make_temp("kscc-work", &r->work_dir, err));
+    ks_random_bytes(secret, sizeof(secret));
+    if (r->x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run: nobody can learn the key in time to use it */
+        char hex[65];
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        ks_str_addf(&text, "session of %s", r->key);
+        ks_hash_hex(ks_str_cstr(&text), text.len, hex);
+        memcpy(secret, hex, sizeof(secret));
+    }
+    struct ks_session_options opt = {
+        .unit_path = u->path,
+        .source = u->source,
+        .source_len = u->source_len,
+        .nvcc_argv = u->build_argv.v,
+        .input_index = u->input_index,
+        .contract = r->contract,
+        .signature = r->signature,
+        .device = r->x->device->kind,
+        .arch = r->x->device->arch,
+        .work_dir = r->work_dir,
+        .bin_dir = ks_str_cstr(&bin),
+        .secret = secret,
+        .delta = u->settings->delta,
+        .regress_limit = u->settings->regress,
+        .trial_timeout_ms = (int64_t)(u->settings->trial_timeout_s * 1000),
+        .sample_thread_insts = u->settings->sample,
+    };
+    KS_TRY(ks_session_new(&opt, &r->session, err));
+    r->device = ks_session_device_json(r->session);
+    return ks_session_profile(r->session, &r->profile, err);
+}
+
+static enum ks_code open_agent(struct running *r, struct ks_err *err)
+{
+    const char *name = r->x->unit->settings->agent;
+    if (strcmp(name, "builtin") == 0) {
+        r->agent = ks_agent_builtin_new();
+        return KS_OK;
+    }
+    if (ks_str_starts(name, "file:"))
+        return ks_agent_replay_new(name + 5, &r->agent, err);
+    return ks_fail(err, KS_ERR_USAGE, "unknown agent '%s' (builtin, file:DIR)", name);
+}
+
+static enum ks_code open_bank(struct running *r, struct ks_err *err)
+{
+    const struct ks_settings *s = r->x->unit->settings;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    if (s->ask == KS_ASK_OFF)
+        return KS_OK;
+    ks_paths_bank(&path);
+    KS_TRY(ks_bank_load(s->bank ? s->bank : ks_str_cstr(&path), r->x->unit->arena, &r->bank, err));
+    ks_path_join(&path, r->x->store->dir, "memory.json");
+    return ks_memory_load(ks_str_cstr(&path), &r->memory, err);
+}
+
+static enum ks_code open_trace(struct running *r, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str trace = KS_STR_INIT, wall = KS_STR_INIT, journal = KS_STR_INIT;
+    KS_TRY(ks_store_make(r->x->store, r->key, err));
+    ks_store_path(r->x->store, r->key, KS_TRACE_FILE, &trace);
+    ks_store_path(r->x->store, r->key, KS_WALL_FILE, &wall);
+    ks_store_path(r->x->store, r->key, KS_JOURNAL_FILE, &journal);
+    if (r->x->unit->settings->fresh)
+        KS_TRY(ks_file_write_atomic(ks_str_cstr(&journal), "", 0, 0644, err));
+    ks_journal_read(ks_str_cstr(&journal), &r->journal);
+    if (r->journal.n)
+        ks_say_progress("resuming: %zu verdicts in the journal of an earlier run", r->journal.n);
+    return ks_trace_open(ks_str_cstr(&trace), ks_str_cstr(&wall), r->x->unit->settings->trace, ks_path_base(r->x->unit->path),
+                         &r->trace, err);
+}
+
+static void trace_start(struct running *r)
+{
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "key", r->key);
+    ks_json_set_str(j, "entry", r->contract->entry);
+    ks_json_set(j, "contract", ks_json_copy(r->contract_json));
+    ks_json_set(j, "device", ks_json_repeatable(r->device));
+    ks_json_set_str(j, "agent", r->agent->name);
+    ks_trace_event(r->trace, "start", j);
+    struct ks_json *profile = ks_json_object();
+    ks_json_set(profile, "profile", ks_json_repeatable(r->profile));
+    ks_trace_event(r->trace, "profile", profile);
+}
+
+static enum ks_code search(struct running *r, struct ks_err *err)
+{
+    const struct ks_entry_context *x = r->x;
+    KS_AUTO_STR struct ks_str journal = KS_STR_INIT;
+    ks_store_path(x->store, r->key, KS_JOURNAL_FILE, &journal);
+    r->search = (struct ks_search){.unit = x->unit,
+                                   .contract = r->contract,
+                                   .contract_json = r->contract_json,
+                                   .parse = x->parse,
+                                   .session = r->session,
+                                   .agent = r->agent,
+                                   .bank = r->bank.n ? &r->bank : NULL,
+                                   .memory = r->memory,
+                                   .trace = r->trace,
+                                   .journal = &r->journal,
+                                   .journal_path = ks_str_cstr(&journal),
+                                   .profile = r->profile,
+                                   .arch = x->device->arch,
+                                   .family = ks_search_family(x->facts),
+                                   .facts = x->facts,
+                                   .budget = x->unit->settings->budget};
+    KS_TRY(ks_search_run(&r->search, &r->result, err));
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "stopped_by", r->result.stopped_by);
+    ks_json_set_i64(j, "trials", r->result.n_trials);
+    ks_json_set_i64(j, "accepted", r->result.n_accepted);
+    ks_trace_event(r->trace, "end", j);
+    return KS_OK;
+}
+
+static enum ks_code keep_finding(struct running *r, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    struct ks_finding f = {.unit = r->x->unit,
+                           .key = r->key,
+                           .contract = r->contract,
+                           .contract_json = r->contract_json,
+                           .device = r->device,
+                           .result = &r->result,
+                           .budget = r->search.budget,
+                           .agent = r->x->unit->settings->agent};
+    struct ks_trace *trace = ks_steal(r->trace);
+    KS_TRY(ks_trace_close(trace, f.trace_hash, err));
+    if (r->memory) {
+        ks_path_join(&path, r->x->store->dir, "memory.json");
+        KS_TRY(ks_memory_save(r->memory, ks_str_cstr(&path), err));
+    }
+    return ks_finding_store(r->x->store, &f, err);
+}
+
+static void running_release(struct running *r)
+{
+    struct ks_err err;
+    char hex[65];
+    ks_search_release(&r->search);
+    ks_session_free(r->session);
+    if (r->agent)
+        r->agent->free(r->agent);
+    ks_memory_free(r->memory);
+    if (r->trace) {
+        enum ks_code closed = ks_trace_close(r->trace, hex, &err);
+        (void)closed; /* what failed before has been said */
+    }
+    ks_journal_release(&r->journal);
+    ks_json_free(r->profile);
+    ks_json_free(r->device);
+    if (r->work_dir) {
+        enum ks_code removed = ks_dir_remove(r->work_dir, &err);
+        (void)removed; /* a leftover in the folder for temporary files hurts nobody */
+    }
+    free(r->work_dir);
+}
+
+/* Opens everything, searches, keeps what was found.  False: something failed, and it has been said. */
+static bool run_search(struct running *r)
+{
+    struct ks_err err;
+    ks_say_progress("%s: entry %s on %s%s", r->x->unit->path, r->contract->entry, r->x->device->label,
+                    r->x->device->kind == KS_DEVICE_EMULATED ? " (times are modelled)" : "");
+    enum ks_code code = open_agent(r, &err);
+    if (code == KS_OK)
+        code = open_bank(r, &err);
+    if (code == KS_OK)
+        code = open_session(r, &err);
+    if (code == KS_OK)
+        code = open_trace(r, &err);
+    if (code == KS_OK) {
+        trace_start(r);
+        code = search(r, &err);
+    }
+    if (code == KS_OK)
+        code = keep_finding(r, &err);
+    if (code == KS_OK)
+        return true;
+    ks_wrap(&err, "entry '%s'", r->contract->entry);
+    ks_say_instead(&err, keep_baseline);
+    return false;
+}
+
+static void say_no_gain(const struct ks_entry_context *x, const struct ks_contract *contract, const char *key, const char *before)
+{
+    struct ks_diags d;
+    KS_AUTO_STR struct ks_str trials = KS_STR_INIT;
+    ks_diags_init(&d);
+    ks_report_trials(x->store, key, &trials);
+    ks_diags_add(&d, KS_SEV_REMARK, contract->path, contract->entry_line, contract->entry_col, (uint32_t)strlen(contract->entry),
+                 "gate", "no candidate of '%s' passed the gate%s (%s), %s", contract->entry, before, ks_str_cstr(&trials),
+                 keep_baseline);
+    bool in_source = strcmp(contract->path, x->unit->path) == 0;
+    ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
+    ks_diags_release(&d);
+}
+
+/* ---- one entry ------------------------------------------------------------------------------------------------------ */
+
+static bool bind(const struct ks_entry_context *x, const struct ks_contract *contract, struct ks_signature *ret)
+{
+    struct ks_diags d;
+    struct ks_err err;
+    bool ok = false, in_source = strcmp(contract->path, x->unit->path) == 0;
+    const struct ks_entry *entry = ks_facts_entry(x->facts, contract->entry);
+    ks_diags_init(&d);
+    if (!entry) {
+        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
+                     (uint32_t)strlen(contract->entry), "contract",
+                     "'%s' is no host function of this file that launches a kernel", contract->entry);
+    } else if (entry->has_error) {
+        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
+                     (uint32_t)strlen(contract->entry), "contract", "'%s' could not be parsed completely", contract->entry);
+    } else {
+        ks_signature_of(entry, x->unit->arena, ret);
+        ok = ks_contract_bind(contract, ret, &d, &err) == KS_OK;
+    }
+    ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
+    if (!ok)
+        ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s", contract->entry, keep_baseline);
+    ks_diags_release(&d);
+    return ok;
+}
+
+static void fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract,
+                          const char *key, struct ks_emission *ret)
+{
+    struct ks_arena *a = x->unit->arena;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    struct ks_signature *copy = KS_ARENA_NEW(a, struct ks_signature);
+    *copy = *sig;
+    ks_store_path(x->store, key, KS_CANDIDATE_FILE, &path);
+    *ret = (struct ks_emission){.signature = copy,
+                                .contract = contract,
+                                .candidate_path = ks_arena_strdup(a, ks_str_cstr(&path)),
+                                .key = ks_arena_strdup(a, key)};
+}
+
+/* Searches under the store's lock, for somebody may have found it while we waited.  True: there is a certificate. */
+static bool find_certificate(struct running *r)
+{
+    const struct ks_entry_context *x = r->x;
+    enum known known = look_up(x, r->key);
+    if (known == KNOWN_NO_GAIN)
+        say_no_gain(x, r->contract, r->key, " in an earlier search (--kscc-fresh searches again)");
+    if (known != KNOWN_NOTHING)
+        return known == KNOWN_CERTIFICATE;
+    if (!run_search(r))
+        return false;
+    if (!r->result.confirm) {
+        say_no_gain(x, r->contract, r->key, "");
+        return false;
+    }
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT, report = KS_STR_INIT;
+    ks_trial_describe(r->result.confirm, &line);
+    ks_store_path(x->store, r->key, KS_REPORT_FILE, &report);
+    ks_say_progress("gate passed: %s: %s", r->contract->entry, ks_str_cstr(&line));
+    ks_say_progress("report: %s", ks_str_cstr(&report));
+    return true;
+}
+
+bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contract *contract, struct ks_emission *ret)
+{
+    struct ks_signature signature;
+    char key[65];
+    if (!bind(x, contract, &signature))
+        return false;
+    struct ks_json *contract_json = ks_contract_to_json(contract);
+    content_key(x, contract_json, key);
+    struct running r = {.x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key};
+    bool found = find_certificate(&r);
+    running_release(&r);
+    if (found)
+        fill_emission(x, &signature, contract_json, key, ret); /* hands contract_json over */
+    else
+        ks_json_free(contract_json);
+    return found;
+}

@@ -1,0 +1,180 @@
+/* The text report of a key: read from the files of its folder alone, so that `kscc report` and the end of a search print the
+ * same. */
+
+#include "base/file.h"
+#include "driver/certificate.h"
+
+#include <string.h>
+
+#define MAX_KINDS 32
+
+static struct ks_json *read_json(const struct ks_store *store, const char *key, const char *name)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    struct ks_json *j = NULL;
+    struct ks_err err;
+    ks_store_path(store, key, name, &path);
+    return ks_json_read_file(ks_str_cstr(&path), &j, &err) == KS_OK ? j : NULL;
+}
+
+/* Calls visit for every event of the trace, in order. */
+typedef void event_fn(const struct ks_json *event, void *ctx);
+static void each_event(const struct ks_store *store, const char *key, event_fn *visit, void *ctx)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_err err;
+    if (ks_store_read(store, key, KS_TRACE_FILE, &text, &err) != KS_OK)
+        return;
+    for (const char *p = ks_str_cstr(&text), *end; (end = strchr(p, '\n')); p = end + 1) {
+        KS_AUTO_JSON struct ks_json *event = NULL;
+        if (ks_json_parse(p, (size_t)(end - p), KS_TRACE_FILE, &event, &err) == KS_OK)
+            visit(event, ctx);
+    }
+}
+
+/* The gate that failed in a verdict of ks_verdict_to_json(): its name and reason, or NULL. */
+static const char *failed_gate(const struct ks_json *verdict, const char **ret_reason)
+{
+    const struct ks_json *gates = ks_json_get(verdict, "gates");
+    for (size_t i = 0; i < ks_json_len(gates); i++) {
+        const struct ks_json *g = ks_json_at(gates, i);
+        if (!ks_streq(ks_json_get_str(g, "state", ""), "fail"))
+            continue;
+        *ret_reason = ks_json_get_str(g, "reason", "");
+        return ks_json_key(g) ? ks_json_key(g) : ks_json_get_str(g, "gate", "?");
+    }
+    return NULL;
+}
+
+/* ---- counting ------------------------------------------------------------------------------------------------------- */
+
+struct counts {
+    int accepted, no_gain, n;
+    struct {
+        char gate[32];
+        int n;
+    } rejected[MAX_KINDS];
+    size_t n_kinds;
+};
+
+static void count_event(const struct ks_json *event, void *ctx)
+{
+    struct counts *c = ctx;
+    const char *reason, *outcome = ks_json_get_str(ks_json_get(event, "verdict"), "outcome", "");
+    if (!ks_streq(ks_json_get_str(event, "ev", ""), "verdict") || !ks_streq(ks_json_get_str(event, "phase", ""), "trial"))
+        return;
+    c->n++;
+    if (strcmp(outcome, "accepted") == 0) {
+        c->accepted++;
+        return;
+    }
+    const char *gate = failed_gate(ks_json_get(event, "verdict"), &reason);
+    if (!gate || strcmp(gate, "time") == 0) {
+        c->no_gain++;
+        return;
+    }
+    size_t i = 0;
+    while (i < c->n_kinds && strncmp(c->rejected[i].gate, gate, sizeof(c->rejected[i].gate) - 1) != 0)
+        i++;
+    if (i == MAX_KINDS)
+        return;
+    if (i == c->n_kinds) {
+        strncpy(c->rejected[i].gate, gate, sizeof(c->rejected[i].gate) - 1);
+        c->n_kinds++;
+    }
+    c->rejected[i].n++;
+}
+
+void ks_report_trials(const struct ks_store *store, const char *key, struct ks_str *out)
+{
+    struct counts c = {0};
+    each_event(store, key, count_event, &c);
+    ks_str_addf(out, "%d trial%s: %d accepted, %d without gain", c.n, c.n == 1 ? "" : "s", c.accepted, c.no_gain);
+    for (size_t i = 0; i < c.n_kinds; i++)
+        ks_str_addf(out, ", %d rejected by %s", c.rejected[i].n, c.rejected[i].gate);
+}
+
+/* ---- the report ----------------------------------------------------------------------------------------------------- */
+
+struct report {
+    struct ks_str *out;
+    int trial;
+};
+
+static void report_verdict(struct report *r, const struct ks_json *event)
+{
+    const struct ks_json *v = ks_json_get(event, "verdict");
+    const char *reason = "", *gate = failed_gate(v, &reason);
+    bool confirm = ks_streq(ks_json_get_str(event, "phase", ""), "confirm");
+    double speedup = ks_json_get_num(v, "speedup", 0);
+    if (confirm)
+        ks_str_add(r->out, "  confirmation: ");
+    else
+        ks_str_addf(r->out, "  trial %d: ", ++r->trial);
+    ks_str_add(r->out, ks_json_get_str(v, "outcome", "?"));
+    if (speedup > 0)
+        ks_str_addf(r->out, ", %.3fx [%.3f, %.3f]", speedup, ks_json_get_num(v, "speedup_lo", 0),
+                    ks_json_get_num(v, "speedup_hi", 0));
+    if (gate)
+        ks_str_addf(r->out, ", %s: %s", gate, reason);
+    ks_str_addc(r->out, '\n');
+}
+
+static void report_event(const struct ks_json *event, void *ctx)
+{
+    struct report *r = ctx;
+    const char *ev = ks_json_get_str(event, "ev", "");
+    if (strcmp(ev, "question") == 0)
+        ks_str_addf(r->out, "question (%s, %s): %s\n", ks_json_get_str(event, "point", ""), ks_json_get_str(event, "layer", ""),
+                    ks_json_get_str(event, "text", ""));
+    else if (strcmp(ev, "proposal") == 0)
+        ks_str_addf(r->out, "  %s states (%s): %s; predicts %.2fx\n    edit: %s\n", ks_json_get_str(event, "agent", ""),
+                    ks_json_get_str(event, "layer", "nothing"), ks_json_get_str(event, "hypothesis", "nothing"),
+                    ks_json_get_num(event, "predicted", 0), ks_json_get_str(event, "transform", ""));
+    else if (strcmp(ev, "verdict") == 0)
+        report_verdict(r, event);
+}
+
+static void report_points(const struct ks_json *certificate, struct ks_str *out)
+{
+    const struct ks_json *points = ks_json_get(ks_json_get(certificate, "confirmation"), "points");
+    for (size_t i = 0; i < ks_json_len(points); i++) {
+        const struct ks_json *p = ks_json_at(points, i);
+        ks_str_addf(out, "  %s: %.1f us -> %.1f us, %.3fx [%.3f, %.3f], n=%lld\n", ks_json_get_str(p, "shape", "?"),
+                    ks_json_get_num(p, "reference_ns", 0) / 1e3, ks_json_get_num(p, "candidate_ns", 0) / 1e3,
+                    ks_json_get_num(p, "speedup", 0), ks_json_get_num(p, "speedup_lo", 0), ks_json_get_num(p, "speedup_hi", 0),
+                    (long long)ks_json_get_i64(p, "n_pairs", 0));
+    }
+}
+
+void ks_report_text(const struct ks_store *store, const char *key, struct ks_str *out)
+{
+    KS_AUTO_JSON struct ks_json *certificate = read_json(store, key, KS_CERTIFICATE_FILE);
+    KS_AUTO_JSON struct ks_json *outcome = certificate ? NULL : read_json(store, key, KS_OUTCOME_FILE);
+    const struct ks_json *j = certificate ? certificate : outcome;
+    const struct ks_json *speedup = ks_json_get(certificate, "speedup"), *device = ks_json_get(j, "device");
+    bool modelled = ks_json_get_bool(device, "modelled", false);
+    ks_str_addf(out, "unit    %s\nentry   %s\nkey     %s\n", ks_json_get_str(j, "unit", "?"), ks_json_get_str(j, "entry", "?"),
+                key);
+    ks_str_addf(out, "device  %s %s%s, toolkit %s\n", ks_json_get_str(device, "kind", "?"), ks_json_get_str(device, "arch", ""),
+                modelled ? " (times are modelled, not measured)" : "", ks_json_get_str(j, "toolkit", "?"));
+    if (certificate)
+        ks_str_addf(out, "result  %.3fx, 95 %% interval [%.3f, %.3f]%s%s\n", ks_json_get_num(speedup, "estimate", 0),
+                    ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0), modelled ? ", modelled" : "",
+                    ks_store_is_approved(store, key) ? ", approved" : "");
+    else
+        ks_str_addf(out, "result  %s\n",
+                    outcome ? "no candidate passed the gate; the baseline is emitted" : "the search has not ended");
+    report_points(certificate, out);
+    ks_str_add(out, "search  ");
+    ks_report_trials(store, key, out);
+    ks_str_addf(out, "; ended by %s\n\n", ks_json_get_str(j, "stopped_by", "nothing yet"));
+    struct report r = {out, 0};
+    each_event(store, key, report_event, &r);
+    if (certificate) {
+        KS_AUTO_STR struct ks_str diff = KS_STR_INIT;
+        struct ks_err err;
+        if (ks_store_read(store, key, KS_DIFF_FILE, &diff, &err) == KS_OK)
+            ks_str_addf(out, "\n%s", ks_str_cstr(&diff));
+    }
+}

@@ -1,0 +1,282 @@
+/* Which calls the numerics gate makes, and what the baseline answers to them. */
+#include "harness/session_impl.h"
+
+#include "harness/emulated/emu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define N_SHAPES_EMULATED 10
+#define N_SHAPES_CUDA 14
+#define SHAPE_BYTES_EMULATED ((size_t)256 << 10)
+#define SHAPE_BYTES_CUDA ((size_t)64 << 20)
+/* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
+#define CASE_WARP_INSTS (6ll << 20)
+
+static int64_t counter_sum(const struct ks_json *counters, const char *name)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < ks_json_len(counters); i++)
+        sum += ks_json_get_i64(ks_json_at(counters, i), name, 0);
+    return sum;
+}
+
+static void shape_text(const struct ks_session *s, const struct ks_case *k, struct ks_str *out)
+{
+    ks_shape_print(s->c, &k->shape, out);
+    if (k->set != KS_SET_DECLARED)
+        ks_str_addf(out, " (inputs: %s)", ks_input_set_text(k->set));
+}
+
+/* Compares the outputs in the arm's shared memory with the kept ones. */
+static enum ks_code repeat_check(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, struct ks_err *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct ks_compare cmp;
+        if (!ks_buffer_is_output(&s->c->buffers[i]))
+            continue;
+        ks_compare(&s->c->buffers[i], ks_run_output(&s->base, l, i), k->want[i], l->buf[i].n_elem, k->set == KS_SET_DECLARED, &cmp);
+        if (cmp.match)
+            continue;
+        KS_AUTO_STR struct ks_str where = KS_STR_INIT, what = KS_STR_INIT;
+        shape_text(s, k, &where);
+        ks_compare_describe(&cmp, &s->c->buffers[i], l->buf[i].n_elem, &what);
+        return ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself at %s: %s (does it leave part of its output unwritten?)",
+                       ks_str_cstr(&where), ks_str_cstr(&what));
+    }
+    return KS_OK;
+}
+
+/* Runs the baseline once or twice.  ret_skip: too slow for this device. */
+static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repeat, bool *ret_skip, struct ks_err *err)
+{
+    struct ks_layout l;
+    struct ks_run run;
+    bool emulated = s->opt.device == KS_DEVICE_EMULATED;
+    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = CASE_WARP_INSTS};
+    KS_TRY(ks_layout_make(s, &k->shape, k->set, k->call, &l, err));
+    KS_TRY(ks_arm_configure(s, &s->base, &config, err));
+    for (int pass = 0; pass < (repeat ? 2 : 1); pass++) {
+        struct ks_run_options o = {.poison = ks_inputs_poison(s->secret, k->call * 2 + (uint64_t)pass), .timeout_ms = 120000};
+        ks_run_once(s, &s->base, &l, &o, &run);
+        KS_AUTO_STR struct ks_str where = KS_STR_INIT, problem = KS_STR_INIT;
+        shape_text(s, k, &where);
+        ks_str_add(&problem, ks_str_cstr(&run.problem));
+        bool bad = run.touched || run.returned_error;
+        ks_run_release(&run);
+        if (emulated && run.code == KS_ERR_TIMEOUT) {
+            ks_arm_stop(&s->base);
+            *ret_skip = true;
+            return KS_OK;
+        }
+        if (run.code != KS_OK) {
+            ks_arm_stop(&s->base);
+            return ks_fail(err, run.code == KS_ERR_UNSUPPORTED ? run.code : KS_ERR_DEVICE, "the original fails at %s: %s", ks_str_cstr(&where),
+                           run.err.message);
+        }
+        if (bad)
+            return ks_fail(err, KS_ERR_MISMATCH, "the original breaks its contract at %s: %s", ks_str_cstr(&where), problem.data);
+        if (pass == 1) {
+            KS_TRY(repeat_check(s, &l, k, err));
+            continue;
+        }
+        for (size_t i = 0; i < l.n; i++)
+            if (ks_buffer_is_output(&s->c->buffers[i])) {
+                k->want[i] = ks_xmalloc(l.buf[i].bytes + 1);
+                memcpy(k->want[i], ks_run_output(&s->base, &l, i), l.buf[i].bytes);
+            }
+    }
+    if (emulated) {
+        struct ks_json *counters = NULL;
+        KS_TRY(ks_arm_report(s, &s->base, KS_REPORT_COUNTERS, &counters, NULL, err));
+        k->thread_insts = counter_sum(counters, "thread_insts") / (repeat ? 2 : 1);
+        k->warp_insts = counter_sum(counters, "warp_insts") / (repeat ? 2 : 1);
+        ks_json_free(counters);
+    }
+    s->base_threads = ks_worker_threads(s->base.worker);
+    return KS_OK;
+}
+
+static void case_release(struct ks_case *k)
+{
+    for (size_t i = 0; i < KS_MAX_PARAMS; i++)
+        free(k->want[i]);
+    memset(k->want, 0, sizeof k->want);
+}
+
+void ks_cases_release(struct ks_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        case_release(&cases[i]);
+}
+
+struct case_list {
+    struct ks_case *cases;
+    size_t n;
+    uint64_t next_call;
+};
+
+static enum ks_code case_add(struct ks_session *s, struct case_list *list, const struct ks_shape *shape, enum ks_input_set set, bool repeat,
+                             struct ks_err *err)
+{
+    if (list->n == KS_MAX_CASES)
+        return KS_OK;
+    struct ks_case *k = &list->cases[list->n];
+    *k = (struct ks_case){.shape = *shape, .set = set, .call = list->next_call++};
+    bool skip = false;
+    enum ks_code code = case_run(s, k, repeat, &skip, err);
+    if (code != KS_OK || skip)
+        case_release(k);
+    else
+        list->n++;
+    return code;
+}
+
+/* The case in the middle by size of its data: large enough to mean something, small enough to be repeated with bent contents. */
+static size_t middle_case(const struct ks_session *s, const struct case_list *list)
+{
+    size_t best = 0, best_bytes = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        struct ks_layout l;
+        struct ks_err ignored;
+        if (ks_layout_make(s, &list->cases[i].shape, KS_SET_DECLARED, 0, &l, &ignored) != KS_OK)
+            continue;
+        bool small = s->opt.device == KS_DEVICE_CUDA || list->cases[i].warp_insts < CASE_WARP_INSTS / 16;
+        if (small && l.data_bytes > best_bytes) {
+            best = i;
+            best_bytes = l.data_bytes;
+        }
+    }
+    return best;
+}
+
+enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err)
+{
+    bool cuda = s->opt.device == KS_DEVICE_CUDA;
+    struct ks_shape shapes[N_SHAPES_CUDA];
+    uint8_t key[32];
+    struct case_list list = {.cases = cases, .next_call = (round + 1) << 32};
+    for (size_t i = 0; i < sizeof key; i += 8) {
+        uint64_t part = ks_inputs_choice(s->secret, round, (uint32_t)(2000 + i), 0);
+        memcpy(key + i, &part, 8);
+    }
+    size_t n = ks_contract_fuzz_shapes(s->c, key, cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED, shapes, cuda ? N_SHAPES_CUDA : N_SHAPES_EMULATED);
+    if (n == 0)
+        return ks_fail(err, KS_ERR_RANGE, "find a shape of the contract's domain that fits %zu bytes", cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED);
+    enum ks_code code = KS_OK;
+    for (size_t i = 0; i < n && code == KS_OK; i++)
+        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, err);
+    for (size_t i = 0; cuda && i < s->c->n_times && code == KS_OK; i++)
+        code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, err);
+    if (code == KS_OK && list.n == 0)
+        code = ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device", CASE_WARP_INSTS);
+    if (code == KS_OK) {
+        struct ks_shape shape = cases[middle_case(s, &list)].shape;
+        for (int set = KS_SET_DECLARED + 1; set < KS_N_SETS && code == KS_OK; set++)
+            code = case_add(s, &list, &shape, (enum ks_input_set)set, false, err);
+    }
+    if (code != KS_OK) {
+        ks_cases_release(cases, list.n);
+        return code;
+    }
+    *ret_n = list.n;
+    return KS_OK;
+}
+
+/* An answer that nobody computed. */
+enum fake { FAKE_ZEROS, FAKE_COPY, FAKE_CONSTANT, FAKE_NOOP, FAKE_STALE, N_FAKES };
+static const char *const fake_text[N_FAKES] = {"all zeros", "a copy of an input", "a constant", "untouched buffers", "the answer to other inputs"};
+
+static void repeat_bytes(unsigned char *out, size_t n, const unsigned char *pattern, size_t len)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = len ? pattern[i % len] : 0;
+}
+
+/* The baseline's most common case of "one number": its first element everywhere. */
+static void fake_fill(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, const struct ks_case *other, enum fake fake, size_t i,
+                      unsigned char *out)
+{
+    const struct ks_buffer *b = &s->c->buffers[i];
+    size_t bytes = l->buf[i].bytes;
+    uint32_t poison = ks_inputs_poison(s->secret, k->call * 2 + 7);
+    struct ks_input_gen gen;
+    switch (fake) {
+    case FAKE_ZEROS:
+        memset(out, 0, bytes);
+        return;
+    case FAKE_CONSTANT:
+        repeat_bytes(out, bytes, k->want[i], ks_dtype_size(b->dtype));
+        return;
+    case FAKE_STALE:
+        memcpy(out, other->want[i], bytes);
+        return;
+    case FAKE_NOOP:
+        if (b->direction == KS_DIR_INOUT) {
+            ks_layout_gen(s, l, i, &gen);
+            ks_inputs_generate(&gen, out);
+        } else {
+            repeat_bytes(out, bytes, (const unsigned char *)&poison, sizeof poison);
+        }
+        return;
+    case FAKE_COPY:
+        break;
+    case N_FAKES:
+        break;
+    }
+    for (size_t j = 0; j < l->n; j++) /* the first input of the same type, else the first */
+        if (ks_buffer_is_input(&s->c->buffers[j]) && s->c->buffers[j].dtype == b->dtype && l->buf[j].bytes > 0) {
+            unsigned char *in = ks_xmalloc(l->buf[j].bytes);
+            ks_layout_gen(s, l, j, &gen);
+            ks_inputs_generate(&gen, in);
+            repeat_bytes(out, bytes, in, l->buf[j].bytes);
+            free(in);
+            return;
+        }
+    repeat_bytes(out, bytes, (const unsigned char *)&poison, sizeof poison);
+}
+
+static bool fake_accepted(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, const struct ks_case *other, enum fake fake)
+{
+    bool all = true;
+    for (size_t i = 0; i < l->n && all; i++) {
+        struct ks_compare cmp;
+        if (!ks_buffer_is_output(&s->c->buffers[i]) || l->buf[i].bytes == 0)
+            continue;
+        unsigned char *out = ks_xmalloc(l->buf[i].bytes);
+        fake_fill(s, l, k, other, fake, i, out);
+        ks_compare(&s->c->buffers[i], out, k->want[i], l->buf[i].n_elem, true, &cmp);
+        all = cmp.match;
+        free(out);
+    }
+    return all;
+}
+
+enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err)
+{
+    size_t best = 0, best_bytes = 0;
+    struct ks_layout l;
+    for (size_t i = 0; i < s->n_cases; i++) {
+        if (s->cases[i].set != KS_SET_DECLARED)
+            continue;
+        KS_TRY(ks_layout_make(s, &s->cases[i].shape, KS_SET_DECLARED, s->cases[i].call, &l, err));
+        if (l.data_bytes > best_bytes) {
+            best = i;
+            best_bytes = l.data_bytes;
+        }
+    }
+    const struct ks_case *k = &s->cases[best];
+    struct ks_case other = {.shape = k->shape, .call = k->call + (1u << 20)};
+    bool skip = false;
+    KS_TRY(ks_layout_make(s, &k->shape, KS_SET_DECLARED, k->call, &l, err));
+    enum ks_code code = case_run(s, &other, false, &skip, err);
+    for (int fake = 0; fake < N_FAKES && code == KS_OK && !skip; fake++)
+        if (fake_accepted(s, &l, k, &other, (enum fake)fake)) {
+            KS_AUTO_STR struct ks_str where = KS_STR_INIT;
+            shape_text(s, k, &where);
+            code = ks_fail(err, KS_ERR_MISMATCH, "the contract proves nothing: at %s its comparison accepts %s in place of the answer (tighten rtol and atol, or vary the inputs)",
+                           ks_str_cstr(&where), fake_text[fake]);
+        }
+    case_release(&other);
+    return code;
+}

@@ -1,0 +1,143 @@
+/* The time gate: what decides, and the modelled times of the emulated device (harness/time_cuda.c measures on a GPU). */
+#include "harness/session_impl.h"
+
+#include "harness/emulated/emu.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DEFAULT_SAMPLE_THREAD_INSTS (8ll << 20)
+
+/* Modelled time of one arm at one timing point. */
+static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t point, int64_t timeout_ms, double *ret_ns, struct ks_json **ret_counters,
+                                struct ks_err *err)
+{
+    struct ks_layout l;
+    struct ks_run run;
+    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS,
+                                    .counters = 1,
+                                    .sample_thread_insts = s->opt.sample_thread_insts > 0 ? s->opt.sample_thread_insts : DEFAULT_SAMPLE_THREAD_INSTS};
+    KS_TRY(ks_layout_make(s, &s->c->times[point].shape, KS_SET_DECLARED, 0xffff0000u + point, &l, err));
+    KS_TRY(ks_arm_configure(s, arm, &config, err));
+    struct ks_json *stale = NULL; /* counters of earlier calls are not this call's */
+    KS_TRY(ks_arm_report(s, arm, KS_REPORT_COUNTERS, &stale, NULL, err));
+    ks_json_free(stale);
+    struct ks_run_options o = {.on_device = true, .poison = 0x7fff7fffu, .timeout_ms = timeout_ms};
+    ks_run_once(s, arm, &l, &o, &run);
+    enum ks_code code = run.code;
+    if (code != KS_OK)
+        *err = run.err;
+    else if (run.returned_error)
+        code = ks_fail(err, KS_ERR_DEVICE, "%s", ks_str_cstr(&run.problem));
+    ks_run_release(&run);
+    KS_TRY(code);
+    KS_TRY(ks_arm_report(s, arm, KS_REPORT_COUNTERS, ret_counters, ret_ns, err));
+    if (*ret_ns > 0)
+        return KS_OK;
+    ks_json_free(*ret_counters);
+    *ret_counters = NULL;
+    return ks_fail(err, KS_ERR_DEVICE, "the call launches no kernel");
+}
+
+/* One object a timing point: {"shape":..., "modelled_ns":..., "kernels":[...]}. */
+static struct ks_json *point_counters(struct ks_session *s, size_t point, double ns, struct ks_json *kernels)
+{
+    struct ks_json *j = ks_json_object();
+    KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+    ks_shape_print(s->c, &s->c->times[point].shape, &shape);
+    ks_json_set_str(j, "shape", ks_str_cstr(&shape));
+    ks_json_set_num(j, "modelled_ns", ns);
+    ks_json_set(j, "kernels", kernels);
+    return j;
+}
+
+enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err)
+{
+    s->base_counters = ks_json_array();
+    for (size_t i = 0; i < s->c->n_times && s->opt.device == KS_DEVICE_EMULATED; i++) {
+        struct ks_json *counters = NULL;
+        enum ks_code code = modelled_ns(s, &s->base, i, 300000, &s->point_reference_ns[i], &counters, err);
+        if (code != KS_OK) {
+            KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+            ks_shape_print(s->c, &s->c->times[i].shape, &shape);
+            return ks_wrap(err, "the original fails at its timing point %s", ks_str_cstr(&shape));
+        }
+        ks_json_push(s->base_counters, point_counters(s, i, s->point_reference_ns[i], counters));
+    }
+    return KS_OK;
+}
+
+/* Passes when the lower bound of the weighted mean exceeds 1 + delta and no point's whole interval lies below 1 - regress_limit. */
+void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *point_hi, struct ks_json *details)
+{
+    double delta = t->s->opt.delta, regress = t->s->opt.regress_limit;
+    ks_json_set_num(details, "delta", delta);
+    ks_json_set_num(details, "gate_lower_bound", gate.lo);
+    for (size_t i = 0; i < t->v->n_points; i++)
+        if (!(point_hi[i] >= 1 - regress)) {
+            KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+            ks_shape_print(t->s->c, &t->v->points[i].shape, &shape);
+            ks_gate_fail(t, KS_GATE_TIME, details, "slower at timing point %s: %.3fx", ks_str_cstr(&shape), t->v->points[i].speedup);
+            return;
+        }
+    if (gate.lo > 1 + delta)
+        ks_gate_pass(t, KS_GATE_TIME, details);
+    else
+        ks_gate_fail(t, KS_GATE_TIME, details, "%s speed-up is %.3fx, its lower bound %.3f does not exceed %.3f", t->v->modelled ? "modelled" : "measured",
+                     t->v->speedup, gate.lo, 1 + delta);
+}
+
+static void time_modelled(struct ks_trial *t)
+{
+    struct ks_session *s = t->s;
+    struct ks_verdict *v = t->v;
+    struct ks_series series[KS_MAX_TIME_POINTS];
+    double point_hi[KS_MAX_TIME_POINTS];
+    v->modelled = true;
+    v->counters = ks_json_array();
+    ks_arm_stop(&t->arm); /* the modelled time must not depend on what ran before */
+    for (size_t i = 0; i < v->n_points; i++) {
+        struct ks_point_result *p = &v->points[i];
+        struct ks_json *counters = NULL;
+        struct ks_err err;
+        if (modelled_ns(s, &t->arm, i, ks_trial_left_ms(t), &p->candidate_ns, &counters, &err) != KS_OK) {
+            KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+            ks_shape_print(s->c, &p->shape, &shape);
+            enum ks_gate gate = err.code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : err.code == KS_ERR_DEVICE ? KS_GATE_SAFETY : KS_GATE_TIME;
+            ks_gate_fail(t, gate, NULL, "at timing point %s: %s", ks_str_cstr(&shape), err.message);
+            return;
+        }
+        ks_json_push(v->counters, point_counters(s, i, p->candidate_ns, counters));
+        p->reference_ns = s->point_reference_ns[i];
+        p->speedup = p->speedup_lo = p->speedup_hi = p->reference_ns / p->candidate_ns;
+        p->n_pairs = 1;
+        series[i] = (struct ks_series){&p->reference_ns, &p->candidate_ns, 1, p->weight};
+        point_hi[i] = p->speedup;
+    }
+    struct ks_interval mean = ks_stats_geomean(series, v->n_points, 0.95, 1);
+    v->speedup = mean.mid;
+    v->speedup_lo = mean.lo;
+    v->speedup_hi = mean.hi;
+    struct ks_json *details = ks_json_object();
+    ks_json_set_bool(details, "modelled", true);
+    ks_time_judge(t, mean, point_hi, details);
+}
+
+void ks_gate_time(struct ks_trial *t)
+{
+    struct ks_session *s = t->s;
+    if (s->c->n_times == 0) {
+        ks_gate_skip(t, KS_GATE_TIME, "the contract has no timing points");
+        return;
+    }
+    t->v->n_points = s->c->n_times;
+    t->v->points = ks_xcalloc(s->c->n_times, sizeof *t->v->points);
+    for (size_t i = 0; i < s->c->n_times; i++) {
+        t->v->points[i].shape = s->c->times[i].shape;
+        t->v->points[i].weight = s->c->times[i].weight;
+    }
+    if (s->opt.device == KS_DEVICE_EMULATED)
+        time_modelled(t);
+    else
+        ks_time_pairs(t);
+}

@@ -1,0 +1,302 @@
+/* One call of the entry in a worker: arguments, buffers, what came back. */
+#include "harness/session_impl.h"
+
+#include "harness/emulated/emu.h"
+#include "base/process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RED_BYTES 4096u        /* on a GPU: red zone on either side of a buffer */
+#define ARENA_SLACK (1u << 20) /* places move by up to this */
+#define ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
+
+bool ks_buffer_is_output(const struct ks_buffer *b)
+{
+    return b->direction == KS_DIR_OUT || b->direction == KS_DIR_INOUT;
+}
+
+bool ks_buffer_is_input(const struct ks_buffer *b)
+{
+    return b->direction == KS_DIR_IN || b->direction == KS_DIR_INOUT;
+}
+
+void ks_bindings_make(struct ks_session *s)
+{
+    const struct ks_signature *sig = s->opt.signature;
+    s->bindings = KS_ARENA_ARRAY(&s->arena, struct ks_binding, sig->n_params + 1);
+    for (size_t i = 0; i < sig->n_params; i++) {
+        struct ks_binding *b = &s->bindings[i];
+        *b = (struct ks_binding){sig->params[i].kind, -1, -1, -1};
+        for (size_t k = 0; k < s->c->n_buffers; k++)
+            if (ks_streq(s->c->buffers[k].name, sig->params[i].name))
+                b->buffer = (int)k;
+        for (size_t k = 0; k < s->c->n_dims; k++)
+            if (ks_streq(s->c->dims[k].name, sig->params[i].name))
+                b->dim = (int)k;
+        for (size_t k = 0; k < s->c->n_args; k++)
+            if (ks_streq(s->c->args[k].name, sig->params[i].name))
+                b->arg = (int)k;
+    }
+}
+
+static enum ks_code arg_value(const struct ks_session *s, size_t i, const struct ks_shape *shape, struct ks_wire_arg *ret, struct ks_err *err)
+{
+    const struct ks_binding *b = &s->bindings[i];
+    ret->kind = b->kind;
+    if (b->kind == KS_PARAM_POINTER) {
+        ret->buffer = (uint32_t)b->buffer;
+        return b->buffer >= 0 ? KS_OK : ks_fail(err, KS_ERR_MISMATCH, "bind parameter '%s': no buffer of the contract has its name", s->opt.signature->params[i].name);
+    }
+    if (b->kind == KS_PARAM_STREAM)
+        return KS_OK;
+    double v = 0;
+    if (b->arg >= 0)
+        KS_TRY(ks_expr_eval(s->c->args[b->arg].value, s->c, shape, &v, err));
+    else if (b->dim < 0)
+        return ks_fail(err, KS_ERR_MISMATCH, "bind parameter '%s': neither a dim nor an arg line has its name", s->opt.signature->params[i].name);
+    if (b->kind == KS_PARAM_F32 || b->kind == KS_PARAM_F64)
+        ret->v.f = b->arg >= 0 ? v : (double)shape->dim[b->dim];
+    else
+        ret->v.i = b->arg >= 0 ? (int64_t)v : shape->dim[b->dim];
+    return KS_OK;
+}
+
+enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set, uint64_t call, struct ks_layout *ret,
+                            struct ks_err *err)
+{
+    struct ks_layout l = {.shape = *shape, .call = call, .set = set, .n = s->c->n_buffers};
+    KS_TRY(ks_contract_complete(s->c, &l.shape, err));
+    size_t shm = KS_WIRE_DATA_OFF, arena = ks_inputs_choice(s->secret, call, 1000, ARENA_SLACK / 256) * 256;
+    bool red = s->opt.device == KS_DEVICE_CUDA;
+    for (size_t i = 0; i < l.n; i++) {
+        const struct ks_buffer *b = &s->c->buffers[i];
+        int64_t n = 0;
+        double row = 1;
+        KS_TRY(ks_contract_elems(s->c, b, &l.shape, &n, err));
+        if (b->rank > 0)
+            KS_TRY(ks_expr_eval(b->shape[b->rank - 1], s->c, &l.shape, &row, err));
+        size_t align = b->align_bytes ? b->align_bytes : 256;
+        l.buf[i].n_elem = (size_t)n;
+        l.buf[i].bytes = (size_t)n * ks_dtype_size(b->dtype);
+        l.buf[i].row_elems = row >= 1 ? (size_t)row : 1;
+        l.buf[i].red_bytes = red ? ALIGN_UP(RED_BYTES, align) : 0;
+        l.buf[i].shm_off = shm;
+        l.buf[i].arena_off = arena;
+        size_t whole = ALIGN_UP(l.buf[i].bytes + 2 * l.buf[i].red_bytes, 4096u);
+        shm += whole;
+        arena += ALIGN_UP(whole, align);
+        l.data_bytes += l.buf[i].bytes;
+    }
+    l.shm_bytes = shm;
+    l.arena_bytes = arena + ARENA_SLACK;
+    l.args.n_args = (uint32_t)s->opt.signature->n_params;
+    l.args.returns_int = s->opt.signature->returns_int;
+    for (size_t i = 0; i < s->opt.signature->n_params; i++)
+        KS_TRY(arg_value(s, i, &l.shape, &l.args.args[i], err));
+    *ret = l;
+    return KS_OK;
+}
+
+void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t i, struct ks_input_gen *ret)
+{
+    const struct ks_buffer *b = &s->c->buffers[i];
+    *ret = (struct ks_input_gen){.dtype = b->dtype,
+                                 .dist = b->dist,
+                                 .set = l->set,
+                                 .a = b->dist_a,
+                                 .b = b->dist_b,
+                                 .n_elem = l->buf[i].n_elem,
+                                 .row_elems = l->buf[i].row_elems};
+    ks_inputs_key(s->secret, l->call, (uint32_t)i, ret->key);
+}
+
+enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err)
+{
+    if (ks_worker_alive(arm->worker))
+        return KS_OK;
+    ks_arm_stop(arm);
+    struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);
+    KS_AUTO_STR struct ks_str registers = KS_STR_INIT;
+    ks_built_registers(arm->built, &registers);
+    o->program = s->worker_path;
+    o->memory_limit_bytes = s->opt.memory_limit_bytes;
+    o->timeout_ms = 60000;
+    o->hello.device = s->opt.device;
+    snprintf(o->hello.arch, sizeof o->hello.arch, "%s", s->opt.arch);
+    if (s->runtime_path)
+        snprintf(o->hello.runtime_path, sizeof o->hello.runtime_path, "%s", s->runtime_path);
+    if (registers.len < sizeof o->hello.registers)
+        snprintf(o->hello.registers, sizeof o->hello.registers, "%s", ks_str_cstr(&registers));
+    o->hello.arena_bytes = s->arena_bytes;
+    o->hello.shm_bytes = s->shm_bytes;
+    o->hello.cpu_limit_s = s->opt.trial_timeout_ms > 0 ? (uint64_t)s->opt.trial_timeout_ms / 1000 * 64 + 60 : 0;
+    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    struct ks_wire_reply reply;
+    enum ks_code code = ks_worker_start(o, &arm->worker, err);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (code == KS_OK) {
+        c->op = KS_OP_LOAD;
+        snprintf(c->u.load.path, sizeof c->u.load.path, "%s", arm->built->shared_path);
+        snprintf(c->u.load.symbol, sizeof c->u.load.symbol, "%s", s->opt.signature->symbol);
+        code = ks_worker_ask(arm->worker, c, 60000, &reply, err);
+    }
+    if (code == KS_OK && !s->sandbox) {
+        struct ks_err ignored;
+        ks_worker_text(arm->worker, &reply, &text);
+        if (ks_json_parse(ks_str_cstr(&text), text.len, "sandbox report", &s->sandbox, &ignored) != KS_OK)
+            s->sandbox = NULL;
+    }
+    free(o);
+    free(c);
+    return code;
+}
+
+void ks_arm_stop(struct ks_arm *arm)
+{
+    ks_worker_stop(arm->worker);
+    arm->worker = NULL;
+}
+
+enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config, struct ks_err *err)
+{
+    if (s->opt.device != KS_DEVICE_EMULATED)
+        return KS_OK;
+    KS_TRY(ks_arm_start(s, arm, err));
+    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    struct ks_wire_reply reply;
+    c->op = KS_OP_CONFIGURE;
+    c->u.config = *config;
+    enum ks_code code = ks_worker_ask(arm->worker, c, 10000, &reply, err);
+    free(c);
+    return code;
+}
+
+static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const struct ks_run_options *opt, struct ks_wire_prepare *p)
+{
+    p->n = (uint32_t)l->n;
+    p->flush_l2 = opt->flush_l2;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct ks_buffer *b = &s->c->buffers[i];
+        struct ks_wire_buffer *w = &p->buffers[i];
+        *w = (struct ks_wire_buffer){.bytes = l->buf[i].bytes,
+                                     .shm_off = l->buf[i].shm_off,
+                                     .arena_off = l->buf[i].arena_off,
+                                     .red_bytes = (uint32_t)l->buf[i].red_bytes,
+                                     .pattern = opt->poison,
+                                     .red_pattern = opt->poison ^ 0x00010001u};
+        w->source = !ks_buffer_is_input(b) ? KS_SOURCE_POISON : opt->on_device ? KS_SOURCE_GENERATE : KS_SOURCE_SHM;
+        if (w->source == KS_SOURCE_GENERATE)
+            ks_layout_gen(s, l, i, &w->gen);
+        snprintf(w->name, sizeof w->name, "%s", b->name);
+    }
+}
+
+const unsigned char *ks_run_output(const struct ks_arm *arm, const struct ks_layout *l, size_t i)
+{
+    return ks_worker_shm(arm->worker) + l->buf[i].shm_off + l->buf[i].red_bytes;
+}
+
+static bool red_intact(const unsigned char *p, size_t n, uint32_t pattern)
+{
+    for (size_t i = 0; i + 4 <= n; i += 4)
+        if (memcmp(p + i, &pattern, 4) != 0)
+            return false;
+    return true;
+}
+
+/* Inputs and red zones must be as they were. */
+static void untouched_check(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt,
+                            unsigned char *const *inputs, struct ks_run *ret)
+{
+    for (size_t i = 0; i < l->n && !ret->touched; i++) {
+        const struct ks_buffer *b = &s->c->buffers[i];
+        const unsigned char *data = ks_run_output(arm, l, i);
+        size_t red = l->buf[i].red_bytes;
+        if (b->direction == KS_DIR_IN && memcmp(data, inputs[i], l->buf[i].bytes) != 0) {
+            ret->touched = true;
+            ks_str_addf(&ret->problem, "writes to its input '%s'", b->name);
+        } else if (!red_intact(data - red, red, opt->poison ^ 0x00010001u)) {
+            ret->touched = true;
+            ks_str_addf(&ret->problem, "writes in front of '%s'", b->name);
+        } else if (!red_intact(data + ALIGN_UP(l->buf[i].bytes, 4), red >= 4 ? red - 4 : 0, opt->poison ^ 0x00010001u)) {
+            ret->touched = true;
+            ks_str_addf(&ret->problem, "writes behind '%s'", b->name);
+        }
+    }
+}
+
+static enum ks_code ask_call(struct ks_arm *arm, struct ks_wire_command *c, const struct ks_layout *l, int64_t timeout_ms, struct ks_run *ret)
+{
+    struct ks_wire_reply reply;
+    c->op = KS_OP_CALL;
+    c->u.call = l->args;
+    KS_TRY(ks_worker_ask(arm->worker, c, timeout_ms, &reply, &ret->err));
+    ret->device_ns = reply.value[1];
+    ret->late_ns = reply.value[3];
+    ret->wall_ns = ks_worker_last_wall_ns(arm->worker);
+    if (l->args.returns_int && reply.value[0] != 0) {
+        ret->returned_error = true;
+        ks_str_addf(&ret->problem, "the entry returned %d", (int)reply.value[0]);
+    }
+    return KS_OK;
+}
+
+void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt, struct ks_run *ret)
+{
+    unsigned char *inputs[KS_MAX_PARAMS] = {NULL};
+    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    struct ks_wire_reply reply;
+    *ret = (struct ks_run){.problem = KS_STR_INIT};
+    ret->code = ks_arm_start(s, arm, &ret->err);
+    if (ret->code != KS_OK)
+        goto out;
+    for (size_t i = 0; i < l->n && !opt->on_device; i++)
+        if (ks_buffer_is_input(&s->c->buffers[i])) {
+            struct ks_input_gen gen;
+            ks_layout_gen(s, l, i, &gen);
+            inputs[i] = ks_xmalloc(l->buf[i].bytes + 1);
+            ks_inputs_generate(&gen, inputs[i]);
+            memcpy(ks_worker_shm(arm->worker) + l->buf[i].shm_off, inputs[i], l->buf[i].bytes);
+        }
+    c->op = KS_OP_PREPARE;
+    prepare_fill(s, l, opt, &c->u.prepare);
+    ret->code = ks_worker_ask(arm->worker, c, opt->timeout_ms, &reply, &ret->err);
+    if (ret->code == KS_OK)
+        ret->code = ask_call(arm, c, l, opt->timeout_ms, ret);
+    if (ret->code != KS_OK || opt->on_device)
+        goto out;
+    c->op = KS_OP_FETCH;
+    c->u.fetch.mask = l->n >= 64 ? ~0ull : (1ull << l->n) - 1;
+    ret->code = ks_worker_ask(arm->worker, c, opt->timeout_ms, &reply, &ret->err);
+    if (ret->code == KS_OK)
+        untouched_check(s, arm, l, opt, inputs, ret);
+out:
+    for (size_t i = 0; i < l->n; i++)
+        free(inputs[i]);
+    free(c);
+}
+
+void ks_run_release(struct ks_run *r)
+{
+    ks_str_release(&r->problem);
+}
+
+enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind, struct ks_json **ret_json, double *ret_modelled_ns,
+                           struct ks_err *err)
+{
+    KS_TRY(ks_arm_start(s, arm, err));
+    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    struct ks_wire_reply reply;
+    c->op = KS_OP_REPORT;
+    c->u.report = (struct ks_wire_report){.kind = kind, .clear = 1};
+    enum ks_code code = ks_worker_ask(arm->worker, c, 60000, &reply, err);
+    free(c);
+    KS_TRY(code);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_worker_text(arm->worker, &reply, &text);
+    KS_TRY(ks_json_parse(ks_str_cstr(&text), text.len, "device report", ret_json, err));
+    if (ret_modelled_ns)
+        *ret_modelled_ns = reply.value[1];
+    return KS_OK;
+}

@@ -1,0 +1,200 @@
+/* The safety gate on a GPU: compute-sanitizer's four tools over a replay of small cases by kscc-worker. */
+#include "harness/session_impl.h"
+
+#include "base/file.h"
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N_TOOLS 4
+#define N_REPLAYED 4
+#define REPLAY_BYTES ((size_t)4 << 20)
+#define ERROR_STATUS 86
+static const char *const tools[N_TOOLS] = {"memcheck", "racecheck", "initcheck", "synccheck"};
+
+static enum ks_code command_write(int fd, struct ks_wire_command *c, struct ks_err *err)
+{
+    size_t n = ks_wire_command_bytes((enum ks_wire_op)c->op);
+    c->magic = KS_WIRE_MAGIC;
+    if (write(fd, c, n) != (ssize_t)n)
+        return ks_fail_errno(err, KS_ERR_IO, "write the replay");
+    return KS_OK;
+}
+
+static enum ks_code case_write(struct ks_session *s, int fd, struct ks_wire_command *c, const struct ks_layout *l, struct ks_err *err)
+{
+    c->op = KS_OP_PREPARE;
+    memset(&c->u, 0, sizeof c->u);
+    c->u.prepare.n = (uint32_t)l->n;
+    for (size_t i = 0; i < l->n; i++) {
+        struct ks_wire_buffer *w = &c->u.prepare.buffers[i];
+        w->bytes = l->buf[i].bytes;
+        w->source = ks_buffer_is_input(&s->c->buffers[i]) ? KS_SOURCE_GENERATE : KS_SOURCE_POISON;
+        ks_layout_gen(s, l, i, &w->gen);
+        snprintf(w->name, sizeof w->name, "%s", s->c->buffers[i].name);
+    }
+    KS_TRY(command_write(fd, c, err));
+    c->op = KS_OP_CALL;
+    c->u.call = l->args;
+    return command_write(fd, c, err);
+}
+
+/* Start, load and the smallest cases. */
+static enum ks_code replay_write(struct ks_session *s, const struct ks_built *built, const struct ks_case *cases, size_t n_cases, const char *path,
+                                 struct ks_err *err)
+{
+    KS_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return ks_fail_errno(err, KS_ERR_IO, "open '%s'", path);
+    KS_AUTO_FREE struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    c->op = KS_OP_HELLO;
+    c->u.hello.device = s->opt.device;
+    c->u.hello.shm_bytes = KS_WIRE_DATA_OFF;
+    KS_TRY(command_write(fd, c, err));
+    c->op = KS_OP_LOAD;
+    memset(&c->u, 0, sizeof c->u);
+    snprintf(c->u.load.path, sizeof c->u.load.path, "%s", built->shared_path);
+    snprintf(c->u.load.symbol, sizeof c->u.load.symbol, "%s", s->opt.signature->symbol);
+    KS_TRY(command_write(fd, c, err));
+    size_t n = 0;
+    for (size_t i = 0; i < n_cases && n < N_REPLAYED; i++) {
+        struct ks_layout l;
+        if (cases[i].set != KS_SET_DECLARED)
+            continue;
+        KS_TRY(ks_layout_make(s, &cases[i].shape, cases[i].set, cases[i].call, &l, err));
+        if (l.data_bytes > REPLAY_BYTES)
+            continue;
+        KS_TRY(case_write(s, fd, c, &l, err));
+        n++;
+    }
+    return n ? KS_OK : ks_fail(err, KS_ERR_LIMIT, "find a case below %zu MiB", REPLAY_BYTES >> 20);
+}
+
+static bool sanitizer_find(const struct ks_session *s, char **ret_path)
+{
+    struct ks_err ignored;
+    KS_AUTO_FREE char *nvcc = NULL;
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, path = KS_STR_INIT;
+    if (ks_path_search("compute-sanitizer", ret_path, &ignored) == KS_OK)
+        return true;
+    if (ks_path_search(s->opt.nvcc_argv[0], &nvcc, &ignored) != KS_OK)
+        return false;
+    ks_path_dir(&dir, nvcc);
+    ks_path_join(&path, dir.data, "compute-sanitizer");
+    if (!ks_file_is_executable(path.data))
+        return false;
+    *ret_path = ks_str_detach(&path, NULL);
+    return true;
+}
+
+/* First line of a report that says what is wrong, without the tool's "=========". */
+static void first_finding(const struct ks_str *out, struct ks_str *ret)
+{
+    for (const char *p = ks_str_cstr(out); *p;) {
+        const char *end = strchrnul(p, '\n');
+        size_t n = (size_t)(end - p);
+        bool named = memmem(p, n, "Invalid", 7) || memmem(p, n, "Uninitialized", 13) || memmem(p, n, "Error", 5) || memmem(p, n, "hazard", 6) ||
+                     memmem(p, n, "Barrier", 7) || memmem(p, n, "Divergent", 9);
+        if (named && ks_str_starts(p, "=========")) {
+            p += strspn(p, "= ");
+            ks_str_addn(ret, p, (size_t)(end - p));
+            return;
+        }
+        p = *end ? end + 1 : end;
+    }
+}
+
+/* ret_errors: 0 clean, 1 something found (text in ret_text), -1 the tool itself could not work (why in ret_text). */
+static void tool_run(const char *sanitizer, const struct ks_session *s, size_t tool, const char *replay, int64_t timeout_ms, int *ret_errors, struct ks_str *ret_text)
+{
+    KS_AUTO_ARGS struct ks_args a;
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT, errout = KS_STR_INIT;
+    struct ks_spawn spawn;
+    struct ks_exit e;
+    struct ks_err err;
+    ks_args_init(&a);
+    ks_args_add(&a, sanitizer);
+    ks_args_addf(&a, "--tool=%s", tools[tool]);
+    ks_args_addf(&a, "--error-exitcode=%d", ERROR_STATUS);
+    ks_args_add(&a, "--print-limit=4");
+    ks_args_add(&a, s->worker_path);
+    ks_args_add(&a, "--replay");
+    ks_args_add(&a, replay);
+    ks_spawn_init(&spawn);
+    spawn.argv = a.v;
+    spawn.own_group = true;
+    spawn.die_with_parent = true;
+    spawn.timeout_ms = timeout_ms;
+    *ret_errors = -1;
+    if (ks_process_run(&spawn, &out, &errout, &e, &err) != KS_OK) {
+        ks_str_add(ret_text, err.message);
+        return;
+    }
+    if (ks_exit_ok(&e)) {
+        *ret_errors = 0;
+        return;
+    }
+    if (e.kind == KS_EXIT_STATUS && e.status == ERROR_STATUS)
+        *ret_errors = 1;
+    first_finding(&out, ret_text);
+    if (ret_text->len == 0)
+        ks_exit_describe(&e, ret_text);
+    if (*ret_errors < 0 && errout.len)
+        ks_str_addf(ret_text, ": %.200s", errout.data);
+}
+
+void ks_safety_sanitizer(struct ks_trial *t)
+{
+    struct ks_session *s = t->s;
+    struct ks_err err;
+    KS_AUTO_FREE char *sanitizer = NULL;
+    KS_AUTO_STR struct ks_str replay = KS_STR_INIT, base_replay = KS_STR_INIT;
+    if (!sanitizer_find(s, &sanitizer)) {
+        ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is neither on PATH nor beside nvcc");
+        return;
+    }
+    ks_path_join(&replay, s->opt.work_dir, "replay-candidate");
+    ks_path_join(&base_replay, s->opt.work_dir, "replay-baseline");
+    if (replay_write(s, t->arm.built, t->cases, t->n_cases, replay.data, &err) != KS_OK ||
+        replay_write(s, s->baseline, t->cases, t->n_cases, base_replay.data, &err) != KS_OK) {
+        ks_gate_skip(t, KS_GATE_SAFETY, "%s", err.message);
+        return;
+    }
+    struct ks_json *details = ks_json_object();
+    KS_AUTO_STR struct ks_str silent = KS_STR_INIT;
+    size_t n_clean = 0;
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT, base_text = KS_STR_INIT;
+        int errors = 0;
+        tool_run(sanitizer, s, i, replay.data, ks_trial_left_ms(t) + 60000, &errors, &text);
+        if (errors == 0) {
+            ks_json_set_str(details, tools[i], "clean");
+            n_clean++;
+            continue;
+        }
+        int base_errors = 0; /* what the original does, too, is not held against the candidate */
+        tool_run(sanitizer, s, i, base_replay.data, 180000, &base_errors, &base_text);
+        if (errors > 0 && base_errors == 0) {
+            ks_gate_fail(t, KS_GATE_SAFETY, details, "compute-sanitizer %s: %s", tools[i], ks_str_cstr(&text));
+            return;
+        }
+        if (errors < 0 && base_errors == 0) {
+            ks_gate_fail(t, KS_GATE_SAFETY, details, "under compute-sanitizer %s the candidate %s", tools[i], ks_str_cstr(&text));
+            return;
+        }
+        KS_AUTO_STR struct ks_str why = KS_STR_INIT;
+        ks_str_addf(&why, "no statement: the original fails too (%s)", ks_str_cstr(&base_text));
+        ks_json_set_str(details, tools[i], ks_str_cstr(&why));
+        ks_str_clear(&silent);
+        ks_str_add(&silent, ks_str_cstr(&base_text));
+    }
+    if (n_clean > 0) {
+        ks_gate_pass(t, KS_GATE_SAFETY, details);
+        return;
+    }
+    ks_json_free(details);
+    ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer makes no statement, the original fails under it: %s", ks_str_cstr(&silent));
+}

@@ -1,0 +1,312 @@
+/* Life of a session: build and examine the baseline, then judge candidates one by one. */
+#include "harness/session_impl.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/process.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_TRIAL_TIMEOUT_MS 120000
+
+/* The caller's strings need not outlive the call. */
+static void options_copy(struct ks_session *s, const struct ks_session_options *opt)
+{
+    struct ks_arena *a = &s->arena;
+    s->opt = *opt;
+    s->opt.unit_path = ks_arena_strdup(a, opt->unit_path);
+    s->opt.source = ks_arena_strndup(a, opt->source, opt->source_len);
+    size_t n = 0;
+    while (opt->nvcc_argv[n])
+        n++;
+    char **argv = KS_ARENA_ARRAY(a, char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        argv[i] = ks_arena_strdup(a, opt->nvcc_argv[i]);
+    s->opt.nvcc_argv = argv;
+    s->opt.arch = ks_arena_strdup(a, opt->arch);
+    s->opt.work_dir = ks_arena_strdup(a, opt->work_dir);
+    s->opt.bin_dir = ks_arena_strdup(a, opt->bin_dir);
+    if (s->opt.trial_timeout_ms <= 0)
+        s->opt.trial_timeout_ms = DEFAULT_TRIAL_TIMEOUT_MS;
+    memcpy(s->secret, opt->secret, sizeof s->secret);
+    s->opt.secret = s->secret;
+    s->c = opt->contract;
+}
+
+static enum ks_code programs_find(struct ks_session *s, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_path_join(&path, s->opt.bin_dir, "kscc-worker");
+    s->worker_path = ks_arena_strdup(&s->arena, path.data);
+    if (!ks_file_is_executable(s->worker_path))
+        return ks_fail(err, KS_ERR_NOT_FOUND, "find the worker '%s'", s->worker_path);
+    if (s->opt.device != KS_DEVICE_EMULATED)
+        return KS_OK;
+    static const char *const places[] = {"../lib/emulated/libcudart.so.13", "../lib/kscc/emulated/libcudart.so.13"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        ks_path_join(&path, s->opt.bin_dir, places[i]);
+        if (ks_file_exists(path.data)) {
+            s->runtime_path = ks_arena_strdup(&s->arena, path.data);
+            return KS_OK;
+        }
+    }
+    return ks_fail(err, KS_ERR_NOT_FOUND, "find the emulated device's library '%s'", path.data);
+}
+
+static size_t memory_present(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Shared memory and device arena must hold the largest call. */
+static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
+{
+    size_t limit = s->opt.memory_limit_bytes ? s->opt.memory_limit_bytes : memory_present() / 2;
+    s->shm_bytes = KS_WIRE_DATA_OFF + ((size_t)1 << 20);
+    s->arena_bytes = (size_t)1 << 20;
+    for (size_t i = 0; i < s->c->n_times; i++) {
+        struct ks_layout l;
+        KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+        ks_shape_print(s->c, &s->c->times[i].shape, &shape);
+        if (ks_layout_make(s, &s->c->times[i].shape, KS_SET_DECLARED, 0, &l, err) != KS_OK)
+            return ks_wrap(err, "timing point %s", ks_str_cstr(&shape));
+        if (s->opt.device == KS_DEVICE_EMULATED && l.data_bytes > limit)
+            return ks_fail(err, KS_ERR_LIMIT, "timing point %s needs %zu MiB of buffers, the limit is %zu MiB", ks_str_cstr(&shape), l.data_bytes >> 20, limit >> 20);
+        s->shm_bytes = l.shm_bytes > s->shm_bytes ? l.shm_bytes : s->shm_bytes;
+        s->arena_bytes = l.arena_bytes > s->arena_bytes ? l.arena_bytes : s->arena_bytes;
+    }
+    /* Fuzzed shapes stay below their own byte limit; red zones and page rounding come on top. */
+    size_t fuzz = ((size_t)(s->opt.device == KS_DEVICE_CUDA ? 64 : 1) << 20) + s->c->n_buffers * (64u << 10) + ((size_t)2 << 20);
+    s->shm_bytes = s->shm_bytes > KS_WIRE_DATA_OFF + fuzz ? s->shm_bytes : KS_WIRE_DATA_OFF + fuzz;
+    s->arena_bytes = s->arena_bytes > fuzz ? s->arena_bytes : fuzz;
+    return KS_OK;
+}
+
+/* The device in its own words, once the first worker has opened it. */
+static enum ks_code device_describe(struct ks_session *s, struct ks_err *err)
+{
+    KS_TRY(ks_arm_start(s, &s->base, err));
+    const char *text = ks_worker_device_text(s->base.worker);
+    return ks_json_parse(text, strlen(text), "device description", &s->device, err);
+}
+
+static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str log = KS_STR_INIT;
+    KS_TRY(programs_find(s, err));
+    ks_bindings_make(s);
+    if (s->c->n_buffers > KS_MAX_PARAMS)
+        return ks_fail(err, KS_ERR_LIMIT, "use a contract of %zu buffers (at most %d)", s->c->n_buffers, KS_MAX_PARAMS);
+    KS_TRY(sizes_find(s, err));
+    if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "baseline", 600000, &s->baseline, &log, err) != KS_OK)
+        return ks_wrap(err, "the original does not build as a workload");
+    if (!ks_object_symbol(&s->baseline->object, s->opt.signature->symbol))
+        return ks_fail(err, KS_ERR_BUILD, "find the entry '%s' (symbol '%s') in the original's object: is it static or inline?", s->c->entry,
+                       s->opt.signature->symbol);
+    s->base.built = s->baseline;
+    KS_TRY(device_describe(s, err));
+    KS_TRY(ks_cases_make(s, 0, s->cases, &s->n_cases, err));
+    KS_TRY(ks_selftest(s, err));
+    KS_TRY(ks_safety_baseline(s, err));
+    KS_TRY(ks_time_baseline(s, err));
+    return s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK;
+}
+
+enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
+{
+    struct ks_session *s = ks_xcalloc(1, sizeof *s);
+    ks_arena_init(&s->arena);
+    options_copy(s, opt);
+    enum ks_code code = session_open(s, err);
+    if (s->opt.device == KS_DEVICE_EMULATED)
+        ks_arm_stop(&s->base); /* all that it has to say is known */
+    if (code != KS_OK) {
+        ks_session_free(s);
+        return code;
+    }
+    *ret_session = s;
+    return KS_OK;
+}
+
+void ks_session_free(struct ks_session *s)
+{
+    if (!s)
+        return;
+    ks_arm_stop(&s->base);
+    ks_cases_release(s->cases, s->n_cases);
+    for (size_t i = 0; i < s->n_builds; i++)
+        ks_built_free(s->builds[i]);
+    ks_built_free(s->baseline);
+    ks_json_free(s->base_counters);
+    ks_json_free(s->base_findings);
+    ks_json_free(s->device);
+    ks_json_free(s->sandbox);
+    ks_json_free(s->control);
+    ks_arena_release(&s->arena);
+    free(s);
+}
+
+/* A text built before is not built again; the oldest build makes room. */
+static enum ks_code built_get(struct ks_session *s, const char *source, size_t len, int64_t timeout_ms, struct ks_built **ret, struct ks_str *log,
+                              struct ks_err *err)
+{
+    char hash[65], tag[32];
+    ks_hash_hex(source, len, hash);
+    for (size_t i = 0; i < s->n_builds; i++)
+        if (strcmp(s->builds[i]->hash, hash) == 0) {
+            *ret = s->builds[i];
+            return KS_OK;
+        }
+    struct ks_built *b = NULL;
+    snprintf(tag, sizeof tag, "candidate-%zu", s->next_tag++);
+    KS_TRY(ks_build(&s->opt, source, len, tag, timeout_ms, &b, log, err));
+    if (s->n_builds == KS_MAX_CACHED_BUILDS) {
+        ks_built_free(s->builds[0]);
+        memmove(s->builds, s->builds + 1, (KS_MAX_CACHED_BUILDS - 1) * sizeof *s->builds);
+        s->n_builds--;
+    }
+    s->builds[s->n_builds++] = b;
+    *ret = b;
+    return KS_OK;
+}
+
+static void build_failed(struct ks_trial *t, const struct ks_str *log, const struct ks_err *err)
+{
+    struct ks_json *details = ks_json_object();
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_addn(&text, ks_str_cstr(log), log->len < 8000 ? log->len : 8000);
+    ks_json_set_str(details, "log", ks_str_cstr(&text));
+    ks_gate_fail(t, KS_GATE_BUILD, details, "%s", err->message);
+}
+
+static void judge(struct ks_trial *t, const char *source, size_t len)
+{
+    struct ks_session *s = t->s;
+    struct ks_err err;
+    struct ks_built *b = NULL;
+    KS_AUTO_STR struct ks_str log = KS_STR_INIT, interface = KS_STR_INIT, admission = KS_STR_INIT;
+    ks_hash_hex(source, len, t->v->source_hash);
+    if (built_get(s, source, len, ks_trial_left_ms(t), &b, &log, &err) != KS_OK) {
+        build_failed(t, &log, &err);
+        return;
+    }
+    ks_gate_pass(t, KS_GATE_BUILD, NULL);
+    t->arm.built = b;
+    t->v->build_ns = b->build_ns;
+    memcpy(t->v->object_hash, b->object_hash, sizeof t->v->object_hash);
+    if (ks_interface_check(&s->baseline->object, &b->object, s->opt.signature->symbol, &interface))
+        ks_gate_pass(t, KS_GATE_INTERFACE, NULL);
+    else
+        ks_gate_fail(t, KS_GATE_INTERFACE, NULL, "%s", ks_str_cstr(&interface));
+    if (ks_admission_check(&s->baseline->object, &b->object, &admission)) {
+        struct ks_json *details = ks_json_object();
+        if (s->sandbox)
+            ks_json_set(details, "sandbox", ks_json_copy(s->sandbox));
+        ks_gate_pass(t, KS_GATE_ADMISSION, details);
+    } else {
+        ks_gate_fail(t, KS_GATE_ADMISSION, NULL, "%s", ks_str_cstr(&admission));
+    }
+    if (ks_verdict_failed_gate(t->v) != KS_N_GATES) /* such an object is never loaded */
+        return;
+    bool emulated = s->opt.device == KS_DEVICE_EMULATED;
+    ks_gate_numerics(t);
+    if (emulated && t->v->gates[KS_GATE_ADMISSION].state != KS_GATE_FAIL) /* why a wrong answer is wrong, if a check can tell */
+        ks_gate_safety(t);
+    ks_gate_resources(t);
+    if (ks_verdict_failed_gate(t->v) == KS_N_GATES)
+        ks_gate_time(t);
+    ks_arm_stop(&t->arm);
+    if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES) /* sanitizers take seconds: only for what would be accepted */
+        ks_gate_safety(t);
+    if (ks_verdict_failed_gate(t->v) == KS_N_GATES)
+        ks_gate_skip(t, KS_GATE_POLICY, "decided where the object is emitted");
+}
+
+static enum ks_outcome outcome(const struct ks_verdict *v)
+{
+    bool time_failed = v->gates[KS_GATE_TIME].state == KS_GATE_FAIL;
+    for (int g = 0; g < KS_N_GATES; g++)
+        if (g != KS_GATE_TIME && v->gates[g].state == KS_GATE_FAIL)
+            return KS_OUTCOME_REJECTED;
+    return time_failed || v->gates[KS_GATE_TIME].state != KS_GATE_PASS ? KS_OUTCOME_NO_GAIN : KS_OUTCOME_ACCEPTED;
+}
+
+static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict, struct ks_err *err)
+{
+    struct ks_verdict v;
+    struct ks_case *fresh = NULL;
+    struct ks_trial t = {.s = s, .v = &v, .confirm = confirm, .cases = s->cases, .n_cases = s->n_cases};
+    int64_t start_ns = ks_clock_ns();
+    memset(&v, 0, sizeof v);
+    t.deadline_ns = start_ns + s->opt.trial_timeout_ms * 1000000 * (confirm ? 4 : 1);
+    if (!confirm)
+        s->n_trials++;
+    if (confirm || s->opt.device == KS_DEVICE_CUDA) { /* contents and shapes that no trial has seen */
+        fresh = ks_xcalloc(KS_MAX_CASES, sizeof *fresh);
+        enum ks_code code = ks_cases_make(s, confirm ? (1u << 20) + s->n_trials : s->n_trials, fresh, &t.n_cases, err);
+        if (code != KS_OK) {
+            free(fresh);
+            return code;
+        }
+        t.cases = fresh;
+        if (s->opt.device == KS_DEVICE_EMULATED)
+            ks_arm_stop(&s->base);
+    }
+    judge(&t, source, len);
+    ks_arm_stop(&t.arm);
+    v.outcome = outcome(&v);
+    v.wall_ns = ks_clock_ns() - start_ns;
+    if (fresh)
+        ks_cases_release(fresh, t.n_cases);
+    free(fresh);
+    *ret_verdict = v;
+    return KS_OK;
+}
+
+enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict, struct ks_err *err)
+{
+    return trial(s, source, len, false, ret_verdict, err);
+}
+
+enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict, struct ks_err *err)
+{
+    return trial(s, source, len, true, ret_verdict, err);
+}
+
+enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err)
+{
+    (void)err;
+    struct ks_json *j = ks_json_object(), *kernels = ks_json_array();
+    ks_json_set(j, "device", ks_json_copy(s->device));
+    ks_json_set_bool(j, "modelled", s->opt.device == KS_DEVICE_EMULATED);
+    for (size_t i = 0; i < s->baseline->n_kernels; i++) {
+        const struct ks_kernel_resources *r = &s->baseline->kernels[i];
+        struct ks_json *k = ks_json_object();
+        ks_json_set_str(k, "kernel", r->name);
+        ks_json_set_i64(k, "registers", r->registers);
+        ks_json_set_i64(k, "spill_store_bytes", r->spill_store_bytes);
+        ks_json_set_i64(k, "spill_load_bytes", r->spill_load_bytes);
+        ks_json_set_i64(k, "shared_bytes", r->shared_bytes);
+        ks_json_push(kernels, k);
+    }
+    ks_json_set(j, "resources", kernels);
+    /* Counters of the first timing point in "kernels", of all of them in "points". */
+    const struct ks_json *first = ks_json_len(s->base_counters) ? ks_json_get(ks_json_at(s->base_counters, 0), "kernels") : NULL;
+    ks_json_set(j, "kernels", first ? ks_json_copy(first) : ks_json_array());
+    ks_json_set(j, "points", s->base_counters ? ks_json_copy(s->base_counters) : ks_json_array());
+    ks_json_set_str(j, "ptxas", s->baseline->ptxas_text ? s->baseline->ptxas_text : "");
+    *ret_profile = j;
+    return KS_OK;
+}
+
+struct ks_json *ks_session_device_json(struct ks_session *s)
+{
+    struct ks_json *j = ks_json_copy(s->device);
+    if (s->sandbox)
+        ks_json_set(j, "sandbox", ks_json_copy(s->sandbox));
+    if (s->control)
+        ks_json_set(j, "control", ks_json_copy(s->control));
+    return j;
+}

@@ -1,0 +1,146 @@
+#ifndef KS_HARNESS_SESSION_IMPL_H
+#define KS_HARNESS_SESSION_IMPL_H
+
+/* Inside of a session: what the gates share.  See session.h for the promises. */
+
+#include "harness/build.h"
+#include "harness/client.h"
+#include "harness/compare.h"
+#include "harness/inputs.h"
+#include "harness/session.h"
+#include "harness/stats.h"
+
+#define KS_MAX_CASES 48
+#define KS_MAX_CACHED_BUILDS 8
+
+/* Where each argument of the entry comes from. */
+struct ks_binding {
+    enum ks_param_kind kind;
+    int buffer; /* pointer: index into contract->buffers */
+    int dim;    /* scalar: a dim of this name, or -1 */
+    int arg;    /* scalar: an arg line, or -1 */
+};
+
+/* The buffers and arguments of one call at one shape. */
+struct ks_layout {
+    struct ks_shape shape;
+    uint64_t call; /* names the contents, together with the secret */
+    enum ks_input_set set;
+    size_t n;
+    struct {
+        size_t n_elem, bytes, row_elems;
+        size_t shm_off, arena_off, red_bytes;
+    } buf[KS_MAX_PARAMS];
+    struct ks_wire_call args;
+    size_t shm_bytes, arena_bytes, data_bytes;
+};
+
+/* One call of the numerics gate. */
+struct ks_case {
+    struct ks_shape shape;
+    enum ks_input_set set;
+    uint64_t call;
+    int64_t thread_insts; /* of the baseline, emulated */
+    int64_t warp_insts;
+    unsigned char *want[KS_MAX_PARAMS]; /* the baseline's outputs; NULL: not kept */
+};
+
+/* How one call went. */
+struct ks_run {
+    enum ks_code code; /* KS_OK: the call came back and the buffers were read */
+    struct ks_err err;
+    double device_ns, late_ns;
+    int64_t wall_ns;
+    bool touched;          /* wrote an input or a red zone */
+    struct ks_str problem; /* what was touched, or what the entry returned */
+    bool returned_error;
+};
+
+struct ks_arm {
+    const struct ks_built *built;
+    struct ks_worker *worker; /* NULL: not running */
+};
+
+struct ks_session {
+    struct ks_session_options opt; /* owns its strings through `arena` */
+    struct ks_arena arena;
+    uint8_t secret[32];
+    const struct ks_contract *c;
+    struct ks_binding *bindings;
+    struct ks_built *baseline;
+    struct ks_built *builds[KS_MAX_CACHED_BUILDS]; /* candidates, by hash */
+    size_t n_builds, next_tag;
+    struct ks_arm base;
+    char *worker_path, *runtime_path;
+    size_t shm_bytes, arena_bytes;
+    struct ks_case cases[KS_MAX_CASES];
+    size_t n_cases;
+    double point_reference_ns[KS_MAX_TIME_POINTS]; /* emulated: modelled, of the baseline */
+    struct ks_json *base_counters;
+    struct ks_json *base_findings; /* of the safety gate's cases */
+    struct ks_json *device, *sandbox, *control;
+    unsigned n_trials;
+    int base_threads; /* threads of the baseline's worker after its first call */
+};
+
+/* run.c */
+void ks_bindings_make(struct ks_session *s);
+KS_NODISCARD enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set, uint64_t call,
+                                         struct ks_layout *ret, struct ks_err *err);
+void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t buffer, struct ks_input_gen *ret);
+/* Starts the arm's worker and loads its object when it is not running. */
+KS_NODISCARD enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);
+void ks_arm_stop(struct ks_arm *arm);
+KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config, struct ks_err *err);
+struct ks_run_options {
+    bool on_device;  /* contents are generated in the worker, nothing is read back */
+    bool flush_l2;
+    uint32_t poison;
+    int64_t timeout_ms;
+};
+/* One call.  With !on_device inputs and red zones are checked and the outputs lie in the shared memory (ks_run_output). */
+void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt, struct ks_run *ret);
+const unsigned char *ks_run_output(const struct ks_arm *arm, const struct ks_layout *l, size_t buffer);
+void ks_run_release(struct ks_run *r);
+KS_NODISCARD enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind, struct ks_json **ret_json,
+                                        double *ret_modelled_ns, struct ks_err *err);
+bool ks_buffer_is_output(const struct ks_buffer *b);
+bool ks_buffer_is_input(const struct ks_buffer *b);
+
+/* cases.c */
+/* Chooses shapes and contents and runs the baseline over them.  round: 0 the session's own, else fresh ones (confirmation, GPU trials). */
+KS_NODISCARD enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err);
+void ks_cases_release(struct ks_case *cases, size_t n);
+KS_NODISCARD enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err);
+
+/* Gates.  Each fills its result; deadline_ns is the trial's. */
+struct ks_trial {
+    struct ks_session *s;
+    struct ks_arm arm;
+    struct ks_verdict *v;
+    int64_t deadline_ns;
+    bool confirm;
+    struct ks_case *cases;
+    size_t n_cases;
+};
+void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details);
+void ks_gate_fail(struct ks_trial *t, enum ks_gate gate, struct ks_json *details, const char *fmt, ...) KS_PRINTF(4, 5);
+void ks_gate_skip(struct ks_trial *t, enum ks_gate gate, const char *fmt, ...) KS_PRINTF(3, 4);
+int64_t ks_trial_left_ms(const struct ks_trial *t);
+void ks_gate_numerics(struct ks_trial *t);
+void ks_gate_safety(struct ks_trial *t);
+void ks_gate_resources(struct ks_trial *t);
+void ks_gate_time(struct ks_trial *t);
+/* time_cuda.c */
+KS_NODISCARD enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err);
+void ks_time_pairs(struct ks_trial *t);
+/* Decides from the filled points. */
+void ks_time_judge(struct ks_trial *t, struct ks_interval gate_interval, const double *point_hi, struct ks_json *details);
+/* safety.c: findings of the baseline over the safety cases. */
+KS_NODISCARD enum ks_code ks_safety_baseline(struct ks_session *s, struct ks_err *err);
+/* sanitizer.c: compute-sanitizer's four tools over a replay of small cases; skipped with the reason where the program is missing. */
+void ks_safety_sanitizer(struct ks_trial *t);
+/* gate_time.c: modelled times of the baseline. */
+KS_NODISCARD enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err);
+
+#endif

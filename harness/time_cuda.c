@@ -1,0 +1,278 @@
+/* The time gate on a GPU: pairs of calls of two persistent workers.
+ *
+ *   order     A B | B A | A B | ...: drift falls out of the ratio
+ *   contents  every pair has new inputs, made on the device, and new places in memory; both arms get the same
+ *   cache     overwritten between calls (twice the L2 cache is written)
+ *   checked   an unpredictable eighth of the pairs, and the first, is read back and compared: the answer of a timed call counts
+ *   clocks    events on the device; the parent's own clock around each call must not see more than they do; other streams' work after the
+ *             closing event is counted by the device-wide synchronisation
+ *   stopping  looks at 12, 24, 48 (confirmation: 96) pairs a point; the confidence is shared out over the looks */
+#include "harness/session_impl.h"
+
+#include "harness/nvml.h"
+#include "base/process.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_PAIRS 96
+#define N_LOOKS 3
+#define WARM_UP 3
+#define CALL_BASE 0x7000000000000000ull
+#define HIDDEN_NS 30000.0   /* time outside the events that is put down to synchronising */
+#define HIDDEN_SHARE 0.10   /* and as a share of the call */
+#define CONTROL_LIMIT 0.05  /* A/A ratio further from 1 than this: the device is not usable for timing */
+#define POINT_BUDGET_NS (8ll * 1000000000)
+
+struct sample {
+    double device_ns, wall_ns, late_ns;
+};
+
+/* One timed call.  fetch: outputs are wanted afterwards. */
+static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, bool fetch, int64_t timeout_ms, struct sample *ret,
+                               struct ks_str *problem, struct ks_err *err)
+{
+    struct ks_run run;
+    struct ks_run_options o = {.on_device = true, .flush_l2 = true, .poison = ks_inputs_poison(s->secret, l->call), .timeout_ms = timeout_ms};
+    ks_run_once(s, arm, l, &o, &run);
+    enum ks_code code = run.code;
+    if (code != KS_OK)
+        *err = run.err;
+    if (run.returned_error)
+        ks_str_add(problem, ks_str_cstr(&run.problem));
+    *ret = (struct sample){run.device_ns, (double)run.wall_ns, run.late_ns};
+    ks_run_release(&run);
+    if (code != KS_OK || !fetch)
+        return code;
+    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    struct ks_wire_reply reply;
+    c->op = KS_OP_FETCH;
+    for (size_t i = 0; i < l->n; i++)
+        if (ks_buffer_is_output(&s->c->buffers[i]))
+            c->u.fetch.mask |= 1ull << i;
+    code = ks_worker_ask(arm->worker, c, timeout_ms, &reply, err);
+    free(c);
+    return code;
+}
+
+/* Compares the outputs of a timed pair that both workers have read back. */
+static bool pair_agrees(struct ks_session *s, const struct ks_arm *reference, const struct ks_arm *candidate, const struct ks_layout *l, struct ks_str *what)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct ks_compare cmp;
+        if (!ks_buffer_is_output(&s->c->buffers[i]))
+            continue;
+        ks_compare(&s->c->buffers[i], ks_run_output(candidate, l, i), ks_run_output(reference, l, i), l->buf[i].n_elem, true, &cmp);
+        if (!cmp.match) {
+            ks_compare_describe(&cmp, &s->c->buffers[i], l->buf[i].n_elem, what);
+            return false;
+        }
+    }
+    return true;
+}
+
+struct pairs {
+    double reference_ns[MAX_PAIRS], candidate_ns[MAX_PAIRS];
+    double hidden[MAX_PAIRS]; /* candidate's time outside its events, less the reference's */
+    double late[MAX_PAIRS];
+    size_t n, n_checked;
+};
+
+enum pair_result { PAIR_OK, PAIR_WRONG, PAIR_CANDIDATE_FAULT, PAIR_REFERENCE_FAULT };
+
+static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference, struct ks_arm *candidate, const struct ks_shape *shape, uint64_t call,
+                                 bool swapped, bool checked, bool keep, int64_t timeout_ms, struct pairs *p, struct ks_str *what, struct ks_err *err)
+{
+    struct ks_layout l;
+    struct sample r = {0}, c = {0};
+    if (ks_layout_make(s, shape, KS_SET_DECLARED, call, &l, err) != KS_OK)
+        return PAIR_REFERENCE_FAULT;
+    for (int turn = 0; turn < 2; turn++) {
+        bool is_candidate = (turn == 0) == swapped;
+        enum ks_code code = is_candidate ? timed_call(s, candidate, &l, checked, timeout_ms, &c, what, err)
+                                         : timed_call(s, reference, &l, checked, 60000, &r, what, err);
+        if (code != KS_OK)
+            return is_candidate ? PAIR_CANDIDATE_FAULT : PAIR_REFERENCE_FAULT;
+        if (what->len)
+            return is_candidate ? PAIR_WRONG : PAIR_REFERENCE_FAULT;
+    }
+    if (checked && !pair_agrees(s, reference, candidate, &l, what))
+        return PAIR_WRONG;
+    if (!keep)
+        return PAIR_OK;
+    p->n_checked += checked;
+    p->reference_ns[p->n] = r.device_ns;
+    p->candidate_ns[p->n] = c.device_ns;
+    p->hidden[p->n] = (c.wall_ns - c.device_ns) - (r.wall_ns - r.device_ns);
+    p->late[p->n] = c.late_ns - r.late_ns;
+    p->n++;
+    return PAIR_OK;
+}
+
+static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, struct ks_err *err)
+{
+    KS_TRY(ks_arm_start(s, &s->base, err));
+    return ks_arm_start(s, candidate, err);
+}
+
+/* The baseline against itself in a second worker: what the gate would say about no change at all. */
+enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
+{
+    struct ks_arm twin = {.built = s->baseline};
+    struct pairs *p = ks_xcalloc(1, sizeof *p);
+    KS_AUTO_STR struct ks_str what = KS_STR_INIT;
+    enum ks_code code = s->c->n_times ? start_both(s, &twin, err) : KS_OK;
+    for (size_t i = 0; s->c->n_times && code == KS_OK && i < WARM_UP + 24; i++) {
+        enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, i % 2, i == 0, i >= WARM_UP, 60000, p, &what, err);
+        if (r == PAIR_WRONG)
+            code = ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself when timed: %s", what.data);
+        else if (r != PAIR_OK)
+            code = what.len ? ks_fail(err, KS_ERR_DEVICE, "the original fails when timed: %s", what.data) : ks_wrap(err, "the original fails when timed");
+    }
+    ks_arm_stop(&twin);
+    if (code == KS_OK && p->n) {
+        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1};
+        struct ks_interval i = ks_stats_ratio(&series, 0.95, 1);
+        s->control = ks_json_object();
+        ks_json_set_num(s->control, "aa_ratio", i.mid);
+        ks_json_set_num(s->control, "aa_lo", i.lo);
+        ks_json_set_num(s->control, "aa_hi", i.hi);
+        ks_json_set_i64(s->control, "n_pairs", (int64_t)p->n);
+        if (!(fabs(i.mid - 1) <= CONTROL_LIMIT))
+            code = ks_fail(err, KS_ERR_DEVICE, "time on this GPU: the original against itself gives a ratio of %.3f (is something else using it?)", i.mid);
+    }
+    free(p);
+    return code;
+}
+
+static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shape, const struct ks_str *what, const struct ks_err *err)
+{
+    switch (r) {
+    case PAIR_OK:
+        return;
+    case PAIR_WRONG:
+        ks_gate_fail(t, KS_GATE_NUMERICS, NULL, "wrong in a timed call at %s: %s", shape, ks_str_cstr(what));
+        return;
+    case PAIR_CANDIDATE_FAULT:
+        ks_gate_fail(t, err->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : err->code == KS_ERR_DEVICE ? KS_GATE_SAFETY : KS_GATE_TIME, NULL,
+                     "in a timed call at %s: %s", shape, err->message);
+        return;
+    case PAIR_REFERENCE_FAULT:
+        ks_arm_stop(&t->s->base);
+        ks_gate_fail(t, KS_GATE_TIME, NULL, "the original failed in a timed call at %s: %s", shape, what->len ? what->data : err->message);
+        return;
+    }
+}
+
+/* Work that the events did not see.  True: reported as a failure. */
+static bool hidden_work(struct ks_trial *t, const struct pairs *p, const char *shape)
+{
+    double hidden[MAX_PAIRS], late[MAX_PAIRS], device[MAX_PAIRS];
+    memcpy(hidden, p->hidden, p->n * sizeof *hidden);
+    memcpy(late, p->late, p->n * sizeof *late);
+    memcpy(device, p->candidate_ns, p->n * sizeof *device);
+    double limit = HIDDEN_NS + HIDDEN_SHARE * ks_median(device, p->n), h = ks_median(hidden, p->n), l = ks_median(late, p->n);
+    if (h <= limit && l <= limit)
+        return false;
+    ks_gate_fail(t, KS_GATE_TIME, NULL, "at %s the parent's clock sees %.1f us (after the last event %.1f us) more than the events: work outside the timed stream",
+                 shape, h / 1e3, l / 1e3);
+    return true;
+}
+
+static struct ks_json *clocks_json(const struct ks_nvml_sample *before, const struct ks_nvml_sample *after)
+{
+    struct ks_json *j = ks_json_object();
+    ks_json_set_bool(j, "known", before->present && after->present);
+    if (!before->present || !after->present)
+        return j;
+    ks_json_set_i64(j, "sm_mhz_before", before->sm_mhz);
+    ks_json_set_i64(j, "sm_mhz_after", after->sm_mhz);
+    ks_json_set_i64(j, "memory_mhz", after->memory_mhz);
+    ks_json_set_i64(j, "celsius", after->celsius);
+    ks_json_set_bool(j, "throttled", ks_nvml_throttled(before) || ks_nvml_throttled(after));
+    return j;
+}
+
+/* Times one point until the interval is narrow enough or the pairs are used up.  False: a gate has failed. */
+static bool point_time(struct ks_trial *t, size_t point, double confidence, struct pairs *p)
+{
+    static const size_t looks[N_LOOKS] = {12, 24, 48};
+    struct ks_session *s = t->s;
+    struct ks_err err = {0};
+    KS_AUTO_STR struct ks_str shape = KS_STR_INIT, what = KS_STR_INIT;
+    ks_shape_print(s->c, &s->c->times[point].shape, &shape);
+    uint64_t call = CALL_BASE + ((uint64_t)s->n_trials << 20) + ((uint64_t)t->confirm << 40) + ((uint64_t)point << 10);
+    size_t warm_up = WARM_UP + ks_inputs_choice(s->secret, call, 4000, 3); /* "fast after the n-th call" cannot know n */
+    int64_t start_ns = ks_clock_ns();
+    for (size_t look = 0, i = 0; look < N_LOOKS; look++) {
+        size_t until = warm_up + looks[look] * (t->confirm ? 2 : 1);
+        for (; i < until; i++) {
+            bool checked = i == 0 || i == warm_up || ks_inputs_choice(s->secret, call + i, 4001, 8) == 0;
+            enum pair_result r = pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, call + i, i % 2, checked, i >= warm_up, ks_trial_left_ms(t), p,
+                                          &what, &err);
+            if (r != PAIR_OK) {
+                pair_failed(t, r, ks_str_cstr(&shape), &what, &err);
+                return false;
+            }
+        }
+        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1};
+        struct ks_interval v = ks_stats_ratio(&series, 1 - (1 - confidence) / N_LOOKS, 1);
+        bool decided = v.lo > 1 + 2 * s->opt.delta || v.hi < 1 + s->opt.delta / 2 || log(v.hi / v.lo) < 0.005;
+        if (decided || ks_clock_ns() - start_ns > POINT_BUDGET_NS * (t->confirm ? 2 : 1))
+            break;
+    }
+    return !hidden_work(t, p, ks_str_cstr(&shape));
+}
+
+void ks_time_pairs(struct ks_trial *t)
+{
+    struct ks_session *s = t->s;
+    struct ks_verdict *v = t->v;
+    struct ks_err err;
+    struct pairs *all = ks_xcalloc(v->n_points, sizeof *all);
+    struct ks_series *series = ks_xcalloc(v->n_points, sizeof *series);
+    double *point_hi = ks_xcalloc(v->n_points, sizeof *point_hi), scratch[MAX_PAIRS];
+    double confidence = ks_stats_confidence(t->confirm ? 1 : s->n_trials), gate_confidence = 1 - (1 - confidence) / N_LOOKS;
+    struct ks_nvml_sample before = ks_nvml_read();
+    bool ok = start_both(s, &t->arm, &err) == KS_OK;
+    if (!ok)
+        ks_gate_fail(t, KS_GATE_TIME, NULL, "%s", err.message);
+    size_t n_pairs = 0, n_checked = 0;
+    for (size_t i = 0; ok && i < v->n_points; i++) {
+        struct ks_point_result *r = &v->points[i];
+        ok = point_time(t, i, confidence, &all[i]);
+        if (!ok)
+            break;
+        series[i] = (struct ks_series){all[i].reference_ns, all[i].candidate_ns, all[i].n, r->weight};
+        struct ks_interval shown = ks_stats_ratio(&series[i], 0.95, 1);
+        point_hi[i] = ks_stats_ratio(&series[i], gate_confidence, 1).hi;
+        r->speedup = shown.mid;
+        r->speedup_lo = shown.lo;
+        r->speedup_hi = shown.hi;
+        r->n_pairs = (int)all[i].n;
+        memcpy(scratch, all[i].reference_ns, all[i].n * sizeof *scratch);
+        r->reference_ns = ks_median(scratch, all[i].n);
+        memcpy(scratch, all[i].candidate_ns, all[i].n * sizeof *scratch);
+        r->candidate_ns = ks_median(scratch, all[i].n);
+        n_pairs += all[i].n;
+        n_checked += all[i].n_checked;
+    }
+    if (ok) {
+        struct ks_nvml_sample after = ks_nvml_read();
+        struct ks_interval shown = ks_stats_geomean(series, v->n_points, 0.95, 1), gate = ks_stats_geomean(series, v->n_points, gate_confidence, 1);
+        struct ks_json *details = ks_json_object();
+        v->speedup = shown.mid;
+        v->speedup_lo = shown.lo;
+        v->speedup_hi = shown.hi;
+        ks_json_set_bool(details, "modelled", false);
+        ks_json_set_i64(details, "n_pairs", (int64_t)n_pairs);
+        ks_json_set_i64(details, "n_checked", (int64_t)n_checked);
+        ks_json_set_i64(details, "n_candidates", s->n_trials);
+        ks_json_set_num(details, "confidence", gate_confidence);
+        ks_json_set(details, "clocks", clocks_json(&before, &after));
+        ks_time_judge(t, gate, point_hi, details);
+    }
+    free(all);
+    free(series);
+    free(point_hi);
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs every example through `kscc -O-agent` on the GPU of this machine, re-checks every emitted object with the independent programs
+# of tests/recheck/, and writes the table that docs/results/ holds.
+#
+#   tests/gpu/examples.sh OUTDIR [EXAMPLE...]
+#
+# KSCC: the program (default build/bin/kscc).  KSCC_EXAMPLES_JOBS: searches at the same time (default 4; builds and checks overlap, timing
+# holds the device alone).  KSCC_EXAMPLES_BUDGET: see --kscc-budget (default trials:24,time:420).  COMMIT: named in the table's head.
+# OUTDIR/examples.tsv is the table, OUTDIR/<example>.log what was printed, OUTDIR/store/ the certificates and traces.
+set -u
+here=$(cd "$(dirname "$0")/../.." && pwd)
+out=${1:?usage: tests/gpu/examples.sh OUTDIR [EXAMPLE...]}
+shift
+kscc=${KSCC:-$here/build/bin/kscc}
+jobs=${KSCC_EXAMPLES_JOBS:-4}
+budget=${KSCC_EXAMPLES_BUDGET:-trials:24,time:420}
+mkdir -p "$out/store" "$out/objects"
+out=$(cd "$out" && pwd)
+if [ $# -gt 0 ]; then names=("$@"); else
+    names=()
+    for f in "$here"/kernels/examples/*.cu; do names+=("$(basename "$f" .cu)"); done
+fi
+
+arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ')
+[ -n "$arch" ] || { echo "tests/gpu/examples.sh: no GPU here" >&2; exit 77; }
+[ "$arch" = 90 ] && arch=90a
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm --format=csv,noheader >"$out/device.txt"
+
+search() { # search EXAMPLE
+    cp "$here/kernels/examples/$1.cu" "$out/objects/$1.cu"
+    (cd "$out/objects" && "$kscc" -O-agent --kscc-device=cuda --kscc-policy=explore --kscc-budget="$budget" --kscc-dir="$out/store/$1" \
+        -gencode "arch=compute_$arch,code=sm_$arch" -c "$1.cu" -o "$1.o") >"$out/$1.log" 2>&1
+    echo $? >"$out/$1.status"
+}
+
+start=$(date +%s)
+for name in "${names[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    search "$name" &
+done
+wait
+echo "searches took $(($(date +%s) - start)) s"
+
+for name in "${names[@]}"; do
+    KSCC_RECHECK_DEVICE=cuda "$here/tests/recheck/run.sh" "$out/objects" "$name" >"$out/$name.recheck" 2>&1
+done
+python3 "$here/tests/gpu/summarise.py" "$out" "${names[@]}"
