@@ -31,7 +31,6 @@ struct lesson {
 struct choice {
     const struct ks_site *site;
     const char *label;
-    bool answers_question;
     double score;
     size_t index; /* order of enumeration, the last criterion */
 };
@@ -94,8 +93,6 @@ static double hypothesis_score(const struct ks_agent_view *v, const struct ks_si
 static int choice_compare(const void *pa, const void *pb)
 {
     const struct choice *a = pa, *b = pb;
-    if (a->answers_question != b->answers_question)
-        return a->answers_question ? -1 : 1;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
@@ -104,6 +101,7 @@ static int choice_compare(const void *pa, const void *pb)
 /* A place is tried in at most this many variants that gain nothing, and one label at most twice (on different texts). */
 #define MAX_FAILED_VARIANTS 4
 #define MAX_LABEL_TRIALS    2
+#define QUESTION_WEIGHT     4.0
 
 static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, struct ks_arena *arena, struct choice *out)
 {
@@ -119,7 +117,14 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
         double score = log(s->predicted > 1.0 ? s->predicted : 1.0) * (0.5 + 0.5 * hypothesis_score(v, s));
         for (int k = 0; k < l.variants_failed + l.label_trials; k++)
             score *= 0.6;
-        out[n++] = (struct choice){s, label, v->question_layer == s->transform->layer, score, i};
+        /* The question's layer comes first, unless there is nothing of weight in it: a small change can spoil the pattern of a
+         * large one. */
+        if (v->question_layer == s->transform->layer)
+            score *= QUESTION_WEIGHT;
+        /* A launch under a condition is often what an earlier step kept for shapes outside its own. */
+        if (s->launch && s->launch->conditional)
+            score *= 0.2;
+        out[n++] = (struct choice){s, label, score, i};
     }
     qsort(out, n, sizeof *out, choice_compare);
     return n;

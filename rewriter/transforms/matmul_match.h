@@ -64,4 +64,17 @@ const char *ks_matmul_expr(const struct ks_facts *f, const struct ks_node *expr,
 /* "int": the type in which the user declares a local. */
 const char *ks_matmul_type(const struct ks_symbol *s);
 
+/* Names in a generated kernel that must not hide the user's. */
+struct ks_matmul_names {
+    const char *tid, *row0, *col0, *my_row, *my_col, *acc, *e, *mi, *ni, *ki, *k, *k0, *m, *n, *a, *b, *a_tile, *b_tile, *value;
+};
+struct ks_matmul_names ks_matmul_pick_names(const struct ks_rewrite_view *v, const struct ks_kernel *k);
+/* The loop that fills one operand's shared tile, extent x depth values by 256 threads, zeros outside the bounds.  Layout:
+ * tile[k][i], but a_tile[i][k] for half. */
+void ks_matmul_print_load(const struct ks_rewrite_view *v, const struct ks_matmul *m, const struct ks_matmul_names *nm, bool is_a,
+                          int extent, int depth, bool as_half, struct ks_str *out);
+/* The user's epilogue for the sum `value`; row and column are declared before it. */
+void ks_matmul_print_store(const struct ks_rewrite_view *v, const struct ks_matmul *m, const char *value, const char *indent,
+                           struct ks_str *out);
+
 #endif
