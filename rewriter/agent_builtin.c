@@ -103,6 +103,16 @@ static int choice_compare(const void *pa, const void *pb)
 #define MAX_LABEL_TRIALS    2
 #define QUESTION_WEIGHT     4.0
 
+/* Once a fusion was accepted, launches under a condition are what it kept for shapes outside its own. */
+static bool is_fallback(const struct ks_agent_view *v, const struct ks_site *site)
+{
+    bool fused = false;
+    for (size_t i = 0; i < v->n_attempts; i++)
+        fused = fused || (v->attempts[i].accepted && v->attempts[i].transform &&
+                          ks_str_starts(v->attempts[i].transform, "fuse-attention("));
+    return fused && site->launch && site->launch->conditional;
+}
+
 static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, struct ks_arena *arena, struct choice *out)
 {
     size_t n = 0;
@@ -110,7 +120,7 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
         const struct ks_site *s = &sites->data[i];
         const char *label = ks_site_label(s, arena);
         struct lesson l = learn(v, s, label);
-        if (l.wrong || l.label_trials >= MAX_LABEL_TRIALS || l.variants_failed >= MAX_FAILED_VARIANTS)
+        if (is_fallback(v, s) || l.wrong || l.label_trials >= MAX_LABEL_TRIALS || l.variants_failed >= MAX_FAILED_VARIANTS)
             continue;
         /* The logarithm of the predicted gain, weighted with how strongly the evidence points to the layer; each variant that
          * gained nothing here makes the next one less likely to. */
@@ -121,9 +131,6 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
          * large one. */
         if (v->question_layer == s->transform->layer)
             score *= QUESTION_WEIGHT;
-        /* A launch under a condition is often what an earlier step kept for shapes outside its own. */
-        if (s->launch && s->launch->conditional)
-            score *= 0.2;
         out[n++] = (struct choice){s, label, score, i};
     }
     qsort(out, n, sizeof *out, choice_compare);
