@@ -106,17 +106,24 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
         return ks_fail(err, KS_ERR_BUILD, "find the entry '%s' (symbol '%s') in the original's object: is it static or inline?", s->c->entry,
                        s->opt.signature->symbol);
     s->base.built = s->baseline;
+    if (s->opt.device == KS_DEVICE_CUDA)
+        ks_device_lock_open(&s->lock);
+    ks_device_lock_shared(&s->lock);
     KS_TRY(device_describe(s, err));
     KS_TRY(ks_cases_make(s, 0, s->cases, &s->n_cases, err));
     KS_TRY(ks_selftest(s, err));
     KS_TRY(ks_safety_baseline(s, err));
     KS_TRY(ks_time_baseline(s, err));
-    return s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK;
+    ks_device_lock_alone(&s->lock);
+    KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK);
+    ks_device_lock_leave(&s->lock);
+    return KS_OK;
 }
 
 enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
 {
     struct ks_session *s = ks_xcalloc(1, sizeof *s);
+    s->lock.gate_fd = s->lock.lock_fd = -1;
     ks_arena_init(&s->arena);
     options_copy(s, opt);
     enum ks_code code = session_open(s, err);
@@ -135,6 +142,7 @@ void ks_session_free(struct ks_session *s)
     if (!s)
         return;
     ks_arm_stop(&s->base);
+    ks_device_lock_close(&s->lock);
     ks_cases_release(s->cases, s->n_cases);
     for (size_t i = 0; i < s->n_builds; i++)
         ks_built_free(s->builds[i]);
@@ -181,6 +189,17 @@ static void build_failed(struct ks_trial *t, const struct ks_str *log, const str
     ks_gate_fail(t, KS_GATE_BUILD, details, "%s", err->message);
 }
 
+/* Enters the device, alone or among others' checks.  Waiting costs the trial nothing. */
+static void device_enter(struct ks_trial *t, bool alone)
+{
+    int64_t start_ns = ks_clock_ns();
+    if (alone)
+        ks_device_lock_alone(&t->s->lock);
+    else
+        ks_device_lock_shared(&t->s->lock);
+    t->deadline_ns += ks_clock_ns() - start_ns;
+}
+
 static void judge(struct ks_trial *t, const char *source, size_t len)
 {
     struct ks_session *s = t->s;
@@ -211,12 +230,16 @@ static void judge(struct ks_trial *t, const char *source, size_t len)
     if (ks_verdict_failed_gate(t->v) != KS_N_GATES) /* such an object is never loaded */
         return;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
+    device_enter(t, false);
     ks_gate_numerics(t);
     if (emulated && t->v->gates[KS_GATE_ADMISSION].state != KS_GATE_FAIL) /* why a wrong answer is wrong, if a check can tell */
         ks_gate_safety(t);
     ks_gate_resources(t);
-    if (ks_verdict_failed_gate(t->v) == KS_N_GATES)
+    if (ks_verdict_failed_gate(t->v) == KS_N_GATES) {
+        device_enter(t, true);
         ks_gate_time(t);
+        device_enter(t, false);
+    }
     ks_arm_stop(&t->arm);
     if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES) /* sanitizers take seconds: only for what would be accepted */
         ks_gate_safety(t);
@@ -245,7 +268,9 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
         s->n_trials++;
     if (confirm || s->opt.device == KS_DEVICE_CUDA) { /* contents and shapes that no trial has seen */
         fresh = ks_xcalloc(KS_MAX_CASES, sizeof *fresh);
+        device_enter(&t, false);
         enum ks_code code = ks_cases_make(s, confirm ? (1u << 20) + s->n_trials : s->n_trials, fresh, &t.n_cases, err);
+        ks_device_lock_leave(&s->lock);
         if (code != KS_OK) {
             free(fresh);
             return code;
@@ -255,6 +280,7 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
             ks_arm_stop(&s->base);
     }
     judge(&t, source, len);
+    ks_device_lock_leave(&s->lock);
     ks_arm_stop(&t.arm);
     v.outcome = outcome(&v);
     v.wall_ns = ks_clock_ns() - start_ns;

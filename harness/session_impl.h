@@ -6,6 +6,7 @@
 #include "harness/build.h"
 #include "harness/client.h"
 #include "harness/compare.h"
+#include "harness/device_lock.h"
 #include "harness/inputs.h"
 #include "harness/session.h"
 #include "harness/stats.h"
@@ -80,6 +81,7 @@ struct ks_session {
     struct ks_json *base_findings; /* of the safety gate's cases */
     struct ks_json *device, *sandbox, *control;
     unsigned n_trials;
+    struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
     int base_threads; /* threads of the baseline's worker after its first call */
 };
 
