@@ -83,7 +83,7 @@ void ks_tf_swap_axes_enumerate(const struct ks_rewrite_view *v, struct ks_sites 
             "'%s' runs '%s' along threadIdx.x although its arrays are contiguous along '%s', so neighbouring lanes are a "
             "row apart in memory.",
             kernels[i]->name, p->o.id[0]->name, p->o.id[1]->name);
-        ks_sites_add(out, &s);
+        ks_idiom_add_site(v, &s, out);
     }
 }
 
