@@ -31,7 +31,6 @@ struct lesson {
 struct choice {
     const struct ks_site *site;
     const char *label;
-    bool answers_question;
     double score;
     size_t index; /* order of enumeration, the last criterion */
 };
@@ -65,7 +64,8 @@ static struct lesson learn(const struct ks_agent_view *v, const struct ks_site *
             l.label_trials++;
         if (a->accepted)
             continue;
-        if (!a->correct && is_wrong_idea(a->failed_gate))
+        bool precision = site->retry_numerics && ks_streq(a->failed_gate, "numerics") && strcmp(a->transform, label) != 0;
+        if (!a->correct && is_wrong_idea(a->failed_gate) && !precision)
             l.wrong = true;
         else
             l.variants_failed++;
@@ -93,8 +93,6 @@ static double hypothesis_score(const struct ks_agent_view *v, const struct ks_si
 static int choice_compare(const void *pa, const void *pb)
 {
     const struct choice *a = pa, *b = pb;
-    if (a->answers_question != b->answers_question)
-        return a->answers_question ? -1 : 1;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
@@ -103,6 +101,17 @@ static int choice_compare(const void *pa, const void *pb)
 /* A place is tried in at most this many variants that gain nothing, and one label at most twice (on different texts). */
 #define MAX_FAILED_VARIANTS 4
 #define MAX_LABEL_TRIALS    2
+#define QUESTION_WEIGHT     4.0
+
+/* Once a fusion was accepted, launches under a condition are what it kept for shapes outside its own. */
+static bool is_fallback(const struct ks_agent_view *v, const struct ks_site *site)
+{
+    bool fused = false;
+    for (size_t i = 0; i < v->n_attempts; i++)
+        fused = fused || (v->attempts[i].accepted && v->attempts[i].transform &&
+                          ks_str_starts(v->attempts[i].transform, "fuse-attention("));
+    return fused && site->launch && site->launch->conditional;
+}
 
 static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, struct ks_arena *arena, struct choice *out)
 {
@@ -111,14 +120,18 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
         const struct ks_site *s = &sites->data[i];
         const char *label = ks_site_label(s, arena);
         struct lesson l = learn(v, s, label);
-        if (l.wrong || l.label_trials >= MAX_LABEL_TRIALS || l.variants_failed >= MAX_FAILED_VARIANTS)
+        if (is_fallback(v, s) || l.wrong || l.label_trials >= MAX_LABEL_TRIALS || l.variants_failed >= MAX_FAILED_VARIANTS)
             continue;
         /* The logarithm of the predicted gain, weighted with how strongly the evidence points to the layer; each variant that
          * gained nothing here makes the next one less likely to. */
         double score = log(s->predicted > 1.0 ? s->predicted : 1.0) * (0.5 + 0.5 * hypothesis_score(v, s));
         for (int k = 0; k < l.variants_failed + l.label_trials; k++)
             score *= 0.6;
-        out[n++] = (struct choice){s, label, v->question_layer == s->transform->layer, score, i};
+        /* The question's layer comes first, unless there is nothing of weight in it: a small change can spoil the pattern of a
+         * large one. */
+        if (v->question_layer == s->transform->layer)
+            score *= QUESTION_WEIGHT;
+        out[n++] = (struct choice){s, label, score, i};
     }
     qsort(out, n, sizeof *out, choice_compare);
     return n;

@@ -104,6 +104,8 @@ size_t ks_idiom_own_launches(const struct ks_rewrite_view *v, const struct ks_ke
                              size_t cap);
 /* Kernels of the entry that could be edited, each once, source order. */
 size_t ks_idiom_kernels(const struct ks_rewrite_view *v, const struct ks_kernel **out, size_t cap);
+/* Adds a site whose `predicted` is the gain of its launch alone; the entry's follows from it. */
+void ks_idiom_add_site(const struct ks_rewrite_view *v, struct ks_site *site, struct ks_sites *out);
 /* The host's text for one axis of the grid or block. */
 const char *ks_idiom_dim_text(const struct ks_facts *f, const struct ks_launch *l, bool block, int axis, struct ks_arena *arena);
 /* Rewrites the geometry: the dim3 variable when this launch is its only use, else the launch's own word.  z may be "1". */

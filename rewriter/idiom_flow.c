@@ -1,5 +1,6 @@
 /* What expressions depend on, and how launches spell their geometry; the declarations are in idiom.h. */
 #include "rewriter/idiom.h"
+#include "rewriter/launch.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -145,6 +146,13 @@ size_t ks_idiom_kernels(const struct ks_rewrite_view *v, const struct ks_kernel 
             out[n++] = k;
     }
     return n;
+}
+
+void ks_idiom_add_site(const struct ks_rewrite_view *v, struct ks_site *site, struct ks_sites *out)
+{
+    if (site->launch)
+        site->predicted = ks_predict_entry(v, site->launch, site->predicted);
+    ks_sites_add(out, site);
 }
 
 static const struct ks_node *dims_node(const struct ks_launch *l, bool block)

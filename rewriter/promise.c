@@ -69,6 +69,17 @@ int64_t ks_promise_dim_divisor(const struct ks_json *contract, const char *dim)
     return all > 0 ? all : 1;
 }
 
+size_t ks_promise_dim_choices(const struct ks_json *contract, const char *dim, int64_t *ret_values, size_t cap)
+{
+    const struct ks_json *choices = ks_json_get(find_named(ks_json_get(contract, "dims"), dim), "choices");
+    size_t n = ks_json_len(choices);
+    if (n > cap)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        ret_values[i] = (int64_t)ks_json_num(ks_json_at(choices, i), 0.0);
+    return n;
+}
+
 int64_t ks_promise_time_dim(const struct ks_json *contract, const char *dim, int64_t fallback)
 {
     const struct ks_json *times = ks_json_get(contract, "time"), *best = NULL;

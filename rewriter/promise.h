@@ -16,6 +16,8 @@ bool ks_promise_is_scratch(const struct ks_json *contract, const char *buffer);
 bool ks_promise_dim(const struct ks_json *contract, const char *dim, int64_t *ret_lo, int64_t *ret_hi, int64_t *ret_multiple);
 /* Greatest divisor that all values of the dim share; 1 when not known. */
 int64_t ks_promise_dim_divisor(const struct ks_json *contract, const char *dim);
+/* The values of a dim that has a list of choices; returns their number (0: none listed, or more than cap). */
+size_t ks_promise_dim_choices(const struct ks_json *contract, const char *dim, int64_t *ret_values, size_t cap);
 /* Value of a dim at the heaviest timing point; fallback when not known. */
 int64_t ks_promise_time_dim(const struct ks_json *contract, const char *dim, int64_t fallback);
 /* Relative tolerance that every output allows; 0 when one must be exact or none is known. */

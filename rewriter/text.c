@@ -252,6 +252,23 @@ bool ks_text_has_word(const char *text, const char *word)
     return false;
 }
 
+void ks_text_require_include(const struct ks_facts *f, const char *header, struct ks_edits *edits)
+{
+    uint32_t at = 0;
+    const size_t len = strlen(header);
+    for (uint32_t line = 0; line < f->source_len; line = ks_text_line_end(f, line)) {
+        const char *p = f->source + line, *end = f->source + ks_text_line_end(f, line);
+        while (p < end && is_blank(*p))
+            p++;
+        if (end - p < 8 || memcmp(p, "#include", 8) != 0)
+            continue;
+        if (memmem(p, (size_t)(end - p), header, len))
+            return;
+        at = (uint32_t)(end - f->source);
+    }
+    ks_edits_insertf(edits, at, "#include <%s>\n", header);
+}
+
 /* ---- launches -------------------------------------------------------------------------------------------------------- */
 
 size_t ks_text_launches_of(const struct ks_facts *f, const struct ks_kernel *k, const struct ks_launch **out, size_t cap)

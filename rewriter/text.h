@@ -8,6 +8,7 @@
 #include "analyzer/facts.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "rewriter/edit.h"
 
 /* ---- slices ---------------------------------------------------------------------------------------------------------- */
 
@@ -49,6 +50,9 @@ uint32_t ks_text_after_function(const struct ks_facts *f, const struct ks_node *
 uint32_t ks_text_before_function(const struct ks_facts *f, const struct ks_node *function);
 /* The function's name in its definition; empty: not found. */
 struct ks_span ks_text_name_span(const struct ks_facts *f, const struct ks_node *function);
+
+/* Adds `#include <header>` behind the file's last include (or at its begin), unless it is there. */
+void ks_text_require_include(const struct ks_facts *f, const char *header, struct ks_edits *edits);
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */
 

@@ -49,13 +49,16 @@ static bool is_jump(const struct ks_node *n, void *ctx)
 }
 
 /* for (int j = <thread>; j < n; j += step), the body without barriers. */
-static bool is_lane_loop(const struct ks_loop *l, int64_t threads)
+static bool is_lane_loop(const struct ks_facts *f, const struct ks_loop *l, int64_t threads)
 {
     if (!l->node || l->node->kind != KS_NODE_FOR || !l->variable || l->variable->n_writes != 1 || !l->first || !l->bound ||
         !l->step || l->bound_inclusive || l->has_barrier || l->outer || l->node->in_macro ||
         l->node->children[0]->kind != KS_NODE_DECL_STMT || !ks_idiom_single_var(l->node->children[0]))
         return false;
     const struct ks_node *cond = ks_node_unparen(l->node->children[1]), *step = ks_node_unparen(l->node->children[2]);
+    for (uint32_t at = ks_text_line_begin(f, l->node->span.begin); at < l->node->span.begin; at++)
+        if (f->source[at] != ' ' && f->source[at] != '\t')
+            return false;
     return ks_node_is_op(cond, KS_NODE_BINARY, "<") && ks_node_is_op(step, KS_NODE_BINARY, "+=") && step_of(l, threads) >= 32 &&
            !ks_node_find(l->node->children[3], is_jump, NULL) && ks_idiom_depends_thread(l->first, 0, false) &&
            ks_node_bare(l->bound)->kind == KS_NODE_DECL_REF;
@@ -118,6 +121,34 @@ static bool is_written(const struct ks_kernel *k, const struct ks_symbol *buffer
     return false;
 }
 
+struct steady_query {
+    const struct cache_plan *p;
+    const struct ks_symbol *variable;
+    bool early; /* names must be known before the first loop */
+};
+
+static bool is_unsteady_ref(const struct ks_node *n, void *ctx)
+{
+    const struct steady_query *q = ctx;
+    if (n->kind == KS_NODE_CALL || (n->kind == KS_NODE_SUBSCRIPT && n->parent && n->parent->kind == KS_NODE_SUBSCRIPT))
+        return true;
+    if (n->kind != KS_NODE_DECL_REF || !n->symbol || n->symbol == q->variable)
+        return false;
+    /* The loading loop stands before the first loop, so what it names must be there by then. */
+    return n->symbol->n_writes > 0 || (n->symbol->kind == KS_SYM_LOCAL && n->symbol->decl &&
+                                       n->symbol->decl->span.begin > q->p->loops[0]->node->span.begin && q->early);
+}
+
+/* Does the access mean the same element in every loop, for one value of the loop's variable?  A buffer that is written as well
+ * must be indexed by the variable alone, so that no other thread reaches the element. */
+static bool is_steady(const struct cache_plan *p, const struct ks_node *access, const struct ks_loop *l, bool written, bool early)
+{
+    struct steady_query q = {p, l->variable, early};
+    if (written && !ks_node_is_ref(ks_node_bare(access->children[1]), l->variable))
+        return false;
+    return !ks_node_find(access->children[0], is_unsteady_ref, &q) && !ks_node_find(access->children[1], is_unsteady_ref, &q);
+}
+
 /* A buffer of which every access in the kernel is the thread's own element in one of the loops. */
 static bool read_row(struct cache_plan *p, const struct ks_facts *f, const struct ks_symbol *buffer, struct ks_arena *arena)
 {
@@ -132,7 +163,7 @@ static bool read_row(struct cache_plan *p, const struct ks_facts *f, const struc
             continue; /* a read elsewhere finds the same memory */
         if (at == SIZE_MAX || a->is_atomic || a->member || a->space != KS_SPACE_GLOBAL || a->node->kind != KS_NODE_SUBSCRIPT ||
             !is_unconditional(a->node, p->loops[at]->node) || (a->is_read && a->is_write) || !ks_node_editable(a->node) ||
-            ks_node_bare(a->node->children[1])->kind != KS_NODE_DECL_REF)
+            !is_steady(p, a->node, p->loops[at], is_written(p->k, buffer), !row.shape ? reads_first(p, buffer, at) : row.loaded))
             return false;
         const char *shape = shape_of(f, a, p->loops[at], arena);
         if (!row.shape) {
@@ -178,7 +209,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
         return false;
     p->launch = launches[0];
     for (size_t i = 0; i < k->n_loops && p->n_loops < MAX_LOOPS; i++)
-        if (is_lane_loop(&k->loops[i], threads) &&
+        if (is_lane_loop(v->facts, &k->loops[i], threads) &&
             (p->n_loops == 0 || same_header(v->facts, &k->loops[i], p->loops[0], v->arena)))
             p->loops[p->n_loops++] = &k->loops[i];
     if (p->n_loops < 2)
@@ -223,7 +254,7 @@ void ks_tf_cache_row_enumerate(const struct ks_rewrite_view *v, struct ks_sites 
             "'%s' reads its row of '%s' from memory in %zu loops; a row has at most %lld elements for each thread, which "
             "fit in registers after one read.",
             kernels[i]->name, p->rows[0].buffer->name, p->n_loops, (long long)p->chunks);
-        ks_sites_add(out, &s);
+        ks_idiom_add_site(v, &s, out);
     }
 }
 
@@ -265,14 +296,14 @@ static void write_loading(const struct cache_writer *w)
     const char *deeper = ks_arena_printf(w->v->arena, "%s%s", indent, unit(w));
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
     bool any_loaded = false;
-    ks_str_add(&out, "// Each thread keeps its elements of the row in registers, so that memory is read once.\n");
+    ks_str_addf(&out, "%s// Each thread keeps its elements of the row in registers, so that memory is read once.\n", indent);
     for (size_t i = 0; i < w->p->n_rows; i++) {
         const struct kept_row *r = &w->p->rows[i];
         ks_str_addf(&out, "%s%s %s[%lld];\n", indent, ks_idiom_plain_type(r->element), r->name, (long long)w->p->chunks);
         any_loaded = any_loaded || r->loaded;
     }
     if (any_loaded) {
-        ks_str_addf(&out, "%s%s%s", indent, chunk_loop(w, indent), chunk_head(w, first, deeper));
+        ks_str_addf(&out, "%s%s", chunk_loop(w, indent), chunk_head(w, first, deeper));
         for (size_t i = 0; i < w->p->n_rows; i++) {
             const struct kept_row *r = &w->p->rows[i];
             if (!r->loaded)
@@ -283,8 +314,7 @@ static void write_loading(const struct cache_writer *w)
         }
         ks_str_addf(&out, "%s}\n", indent);
     }
-    ks_str_add(&out, indent);
-    ks_edits_insert(w->edits, first->node->span.begin, out.data);
+    ks_edits_insert(w->edits, ks_text_line_begin(w->v->facts, first->node->span.begin), out.data);
 }
 
 /* Is the element stored again in a later loop, and read from memory by nobody in between? */
@@ -337,14 +367,15 @@ static void write_loop(const struct cache_writer *w, const struct ks_loop *l)
     const struct ks_node *body = l->node->children[3];
     const char *indent = ks_text_indent(f, l->node->span.begin, w->v->arena);
     const char *deeper = ks_arena_printf(w->v->arena, "%s%s", indent, unit(w));
+    uint32_t begin = ks_text_line_begin(f, l->node->span.begin); /* is_lane_loop() saw that only blanks precede the loop */
     const char *head = ks_arena_printf(w->v->arena, "%s%s", chunk_loop(w, indent), chunk_head(w, l, deeper));
     if (body->kind == KS_NODE_COMPOUND) {
         uint32_t brace = ks_text_line_end(f, body->span.begin);
         bool alone = brace <= body->span.begin + 2;
-        ks_edits_replace(w->edits, (struct ks_span){l->node->span.begin, alone ? brace : body->span.begin + 1}, head);
+        ks_edits_replace(w->edits, (struct ks_span){begin, alone ? brace : body->span.begin + 1}, head);
         return;
     }
-    ks_edits_replacef(w->edits, (struct ks_span){l->node->span.begin, body->span.begin}, "%s%s", head, deeper);
+    ks_edits_replacef(w->edits, (struct ks_span){begin, body->span.begin}, "%s%s", head, deeper);
     ks_edits_insertf(w->edits, ks_text_stmt_span(f, body).end, "\n%s}", indent);
 }
 

@@ -68,7 +68,7 @@ static bool check_block_use(const struct ks_node *n, void *ctx)
     if (n == u->index)
         return false;
     if (n->kind != KS_NODE_DECL_REF || !n->symbol || n->symbol->kind != KS_SYM_BUILTIN_INDEX ||
-        strcmp(n->symbol->name, "threadIdx") == 0)
+        (strcmp(n->symbol->name, "blockIdx") != 0 && strcmp(n->symbol->name, "gridDim") != 0))
         return true;
     const struct ks_node *at = n->parent;
     while (at && at->kind != KS_NODE_SUBSCRIPT && at->kind != KS_NODE_COMPOUND)
@@ -178,7 +178,7 @@ void ks_tf_coarsen_reduce_enumerate(const struct ks_rewrite_view *v, struct ks_s
                 "Every thread of '%s' brings one element, so a block's whole reduction and one partial result pay for "
                 "only %lld of them; with %d for each thread the memory stays busy instead.",
                 kernels[i]->name, (long long)p->threads, each[e]);
-            ks_sites_add(out, &s);
+            ks_idiom_add_site(v, &s, out);
         }
     }
 }

@@ -95,7 +95,7 @@ void ks_tf_drop_barrier_enumerate(const struct ks_rewrite_view *v, struct ks_sit
                 "Barrier %zu of '%s' orders no access of one thread against that of another; warps that arrive early "
                 "wait there for nothing.",
                 b + 1, k->name);
-            ks_sites_add(out, &s);
+            ks_idiom_add_site(v, &s, out);
         }
     }
 }

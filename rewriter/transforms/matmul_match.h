@@ -50,10 +50,11 @@ struct ks_matmul {
 /* False when the launch's kernel is something else. */
 bool ks_matmul_match(const struct ks_facts *f, const struct ks_launch *launch, struct ks_matmul *ret);
 
-/* "int i = EXPR;" for every declaration that `expr` (or, for NULL, the epilogue) needs and that is not uniform, in source order,
- * one a line with `indent`; `thread_axis` references to threadIdx become `thread_text` (0: none). */
-void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const struct ks_node *expr, char thread_axis,
-                     const char *thread_text, const char *indent, struct ks_arena *arena, struct ks_str *out);
+/* "int i = EXPR;" for every declaration that `expr` (or, for NULL, the epilogue) needs, in source order, one a line with
+ * `indent`; those that hold for the whole block are left out unless with_uniform.  References to threadIdx.thread_axis become
+ * `thread_text` (thread_axis 0: none). */
+void ks_matmul_decls(const struct ks_facts *f, const struct ks_matmul *m, const struct ks_node *expr, bool with_uniform,
+                     char thread_axis, const char *thread_text, const char *indent, struct ks_arena *arena, struct ks_str *out);
 /* The declarations that hold for the whole block. */
 void ks_matmul_uniform_decls(const struct ks_facts *f, const struct ks_matmul *m, const char *indent, struct ks_arena *arena,
                              struct ks_str *out);
@@ -62,5 +63,18 @@ const char *ks_matmul_expr(const struct ks_facts *f, const struct ks_node *expr,
                            struct ks_arena *arena);
 /* "int": the type in which the user declares a local. */
 const char *ks_matmul_type(const struct ks_symbol *s);
+
+/* Names in a generated kernel that must not hide the user's. */
+struct ks_matmul_names {
+    const char *tid, *row0, *col0, *my_row, *my_col, *acc, *e, *mi, *ni, *ki, *k, *k0, *m, *n, *a, *b, *a_tile, *b_tile, *value;
+};
+struct ks_matmul_names ks_matmul_pick_names(const struct ks_rewrite_view *v, const struct ks_kernel *k);
+/* The loop that fills one operand's shared tile, extent x depth values by 256 threads, zeros outside the bounds.  Layout:
+ * tile[k][i], but a_tile[i][k] for half. */
+void ks_matmul_print_load(const struct ks_rewrite_view *v, const struct ks_matmul *m, const struct ks_matmul_names *nm, bool is_a,
+                          int extent, int depth, bool as_half, struct ks_str *out);
+/* The user's epilogue for the sum `value`; row and column are declared before it. */
+void ks_matmul_print_store(const struct ks_rewrite_view *v, const struct ks_matmul *m, const char *value, const char *indent,
+                           struct ks_str *out);
 
 #endif

@@ -34,59 +34,7 @@ void ks_tf_register_tile_enumerate(const struct ks_rewrite_view *v, struct ks_si
     }
 }
 
-/* Names of the generated kernel that must not hide the user's. */
-struct names {
-    const char *tid, *row0, *col0, *my_row, *my_col, *acc, *e, *mi, *ni, *ki, *k, *k0, *m, *n, *a, *b, *a_tile, *b_tile;
-};
-
-static struct names pick_names(const struct ks_rewrite_view *v, const struct ks_kernel *k)
-{
-    const struct ks_facts *f = v->facts;
-    struct ks_span s = k->node->span;
-#define FRESH(field, base) .field = ks_text_fresh_in(f, s, base, v->arena)
-    return (struct names){FRESH(tid, "tid"),       FRESH(row0, "row0"),    FRESH(col0, "col0"), FRESH(my_row, "my_row"),
-                          FRESH(my_col, "my_col"), FRESH(acc, "acc"),      FRESH(e, "e"),       FRESH(mi, "mi"),
-                          FRESH(ni, "ni"),         FRESH(ki, "ki"),        FRESH(k, "kk"),      FRESH(k0, "k_base"),
-                          FRESH(m, "m"),           FRESH(n, "n"),          FRESH(a, "a_frag"),  FRESH(b, "b_frag"),
-                          FRESH(a_tile, "a_tile"), FRESH(b_tile, "b_tile")};
-#undef FRESH
-}
-
-/* One operand tile into shared memory: extent x depth values, 256 threads. */
-static void print_load(const struct ks_rewrite_view *v, const struct ks_matmul *m, const struct names *nm, bool is_a, int extent,
-                       int depth, struct ks_str *out)
-{
-    const struct ks_facts *f = v->facts;
-    const struct ks_matmul_operand *o = is_a ? &m->a : &m->b;
-    const struct ks_symbol *index = is_a ? m->row : m->col;
-    const char *inner = is_a ? nm->mi : nm->ni, *first = is_a ? nm->row0 : nm->col0, *tile = is_a ? nm->a_tile : nm->b_tile;
-    ks_str_addf(out, "#pragma unroll\n");
-    ks_str_addf(out, "        for (int %s = %s; %s < %d; %s += 256) {\n", nm->e, nm->tid, nm->e, extent * depth, nm->e);
-    if (o->k_contiguous)
-        ks_str_addf(out, "            int %s = %s / %d, %s = %s %% %d;\n", inner, nm->e, depth, nm->ki, nm->e, depth);
-    else
-        ks_str_addf(out, "            int %s = %s %% %d, %s = %s / %d;\n", inner, nm->e, extent, nm->ki, nm->e, extent);
-    ks_str_addf(out, "            %s %s = %s + %s;\n", ks_matmul_type(index), index->name, first, inner);
-    if (!m->tiled)
-        ks_str_addf(out, "            %s %s = %s + %s;\n", ks_matmul_type(m->loop_variable), m->loop_variable->name, nm->k0,
-                    nm->ki);
-    if (m->tiled) {
-        ks_matmul_decls(f, m, o->expr, o->k_thread_axis, nm->ki, "            ", v->arena, out);
-        ks_str_addf(out, "            %s[%s][%s] = %s;\n", tile, nm->ki, inner,
-                    ks_matmul_expr(f, o->expr, o->k_thread_axis, nm->ki, v->arena));
-    } else {
-        const char *bound = ks_text_of(f, is_a ? m->row_bound : m->col_bound, v->arena);
-        ks_str_addf(out, "            float value = 0.0f;\n");
-        ks_str_addf(out, "            if (%s < %s && %s < %s) {\n", index->name, bound, m->loop_variable->name,
-                    ks_text_of(f, m->k_bound, v->arena));
-        ks_matmul_decls(f, m, o->expr, 0, NULL, "                ", v->arena, out);
-        ks_str_addf(out, "                value = %s;\n            }\n", ks_text_of(f, o->expr, v->arena));
-        ks_str_addf(out, "            %s[%s][%s] = value;\n", tile, nm->ki, inner);
-    }
-    ks_str_add(out, "        }\n");
-}
-
-static void print_product(const struct names *nm, int tm, int tn, int depth, struct ks_str *out)
+static void print_product(const struct ks_matmul_names *nm, int tm, int tn, int depth, struct ks_str *out)
 {
     ks_str_addf(out, "        __syncthreads();\n#pragma unroll\n        for (int %s = 0; %s < %d; %s++) {\n", nm->k, nm->k, depth,
                 nm->k);
@@ -102,27 +50,15 @@ static void print_product(const struct names *nm, int tm, int tn, int depth, str
                 nm->n, nm->a, nm->m, nm->b, nm->n);
 }
 
-static void print_epilogue(const struct ks_rewrite_view *v, const struct ks_matmul *m, const struct names *nm, int tm, int tn,
-                           struct ks_str *out)
+static void print_epilogue(const struct ks_rewrite_view *v, const struct ks_matmul *m, const struct ks_matmul_names *nm, int tm,
+                           int tn, struct ks_str *out)
 {
-    const struct ks_facts *f = v->facts;
-    const char *pad = m->guarded_outside ? "                " : "            ";
     ks_str_addf(out, "#pragma unroll\n    for (int %s = 0; %s < %d; %s++) {\n", nm->m, nm->m, tm, nm->m);
     ks_str_addf(out, "#pragma unroll\n        for (int %s = 0; %s < %d; %s++) {\n", nm->n, nm->n, tn, nm->n);
     ks_str_addf(out, "            %s %s = %s + %s + %s;\n", ks_matmul_type(m->row), m->row->name, nm->row0, nm->my_row, nm->m);
     ks_str_addf(out, "            %s %s = %s + %s + 16 * %s;\n", ks_matmul_type(m->col), m->col->name, nm->col0, nm->my_col,
                 nm->n);
-    if (m->guarded_outside)
-        ks_str_addf(out, "            if (%s < %s && %s < %s) {\n", m->row->name, ks_text_of(f, m->row_bound, v->arena),
-                    m->col->name, ks_text_of(f, m->col_bound, v->arena));
-    ks_str_addf(out, "%s%s %s = %s[%s][%s];\n", pad, ks_matmul_type(m->acc), m->acc->name, nm->acc, nm->m, nm->n);
-    ks_matmul_decls(f, m, NULL, 0, NULL, pad, v->arena, out);
-    for (size_t i = 0; i < m->n_epilogue; i++) {
-        struct ks_span span = ks_text_stmt_span(f, m->epilogue[i]);
-        ks_str_addf(out, "%s%s\n", pad, ks_text_reindent(f, span, ks_text_slice(f, span, v->arena), pad, v->arena));
-    }
-    if (m->guarded_outside)
-        ks_str_add(out, "            }\n");
+    ks_matmul_print_store(v, m, ks_arena_printf(v->arena, "%s[%s][%s]", nm->acc, nm->m, nm->n), "            ", out);
     ks_str_add(out, "        }\n    }\n");
 }
 
@@ -138,7 +74,7 @@ enum ks_code ks_tf_register_tile_apply(const struct ks_rewrite_view *v, const st
     const char *z = ks_launch_grid_text(f, m->launch, 2, v->arena);
     if (!z)
         return ks_fail(err, KS_ERR_UNSUPPORTED, "read no third grid dimension at the launch of '%s'", m->kernel->name);
-    struct names nm = pick_names(v, m->kernel);
+    struct ks_matmul_names nm = ks_matmul_pick_names(v, m->kernel);
     KS_AUTO_STR struct ks_str s = KS_STR_INIT;
     ks_str_addf(&s,
                 "{\n    // One block computes %d x %d results, each thread %d x %d of them: a value staged in shared memory is "
@@ -160,8 +96,8 @@ enum ks_code ks_tf_register_tile_apply(const struct ks_rewrite_view *v, const st
         ks_str_addf(&s, "    for (int %s = %s; %s < %s; %s += %d) ", nm.k0, ks_text_of(f, m->k_first, v->arena), nm.k0,
                     ks_text_of(f, m->k_bound, v->arena), nm.k0, depth);
     ks_str_add(&s, "{\n");
-    print_load(v, m, &nm, true, rows, depth, &s);
-    print_load(v, m, &nm, false, cols, depth, &s);
+    ks_matmul_print_load(v, m, &nm, true, rows, depth, false, &s);
+    ks_matmul_print_load(v, m, &nm, false, cols, depth, false, &s);
     print_product(&nm, tm, tn, depth, &s);
     ks_str_add(&s, "    }\n\n");
     print_epilogue(v, m, &nm, tm, tn, &s);

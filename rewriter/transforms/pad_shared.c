@@ -128,7 +128,7 @@ void ks_tf_pad_shared_enumerate(const struct ks_rewrite_view *v, struct ks_sites
                 "Lanes of '%s' that access '%s' meet in the same bank of shared memory, up to %d of them; rows one "
                 "element longer spread them out.",
                 k->name, a->symbol->name, p->before);
-            ks_sites_add(out, &site);
+            ks_idiom_add_site(v, &site, out);
         }
     }
 }

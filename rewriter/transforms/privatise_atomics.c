@@ -149,7 +149,7 @@ void ks_tf_privatise_atomics_enumerate(const struct ks_rewrite_view *v, struct k
                                 "All threads of '%s' add to the same %lld counters of '%s' in global memory and wait for one "
                                 "another there; counters of the block's own in shared memory take the contention away.",
                                 kernels[i]->name, (long long)p->n_bins, p->bins->name);
-            ks_sites_add(out, &s);
+            ks_idiom_add_site(v, &s, out);
         }
     }
 }
@@ -194,7 +194,7 @@ static void write_vector_loop(const struct ks_rewrite_view *v, const struct bins
         "    for (%s %s = (%sblockIdx.x * blockDim.x + threadIdx.x) * 16; %s < %s; %s += %sgridDim.x * blockDim.x * 16) {\n"
         "        uint4 %s = *reinterpret_cast<const uint4 *>(%s + %s);\n"
         "        const unsigned char *%s = reinterpret_cast<const unsigned char *>(&%s);\n"
-        "        #pragma unroll\n"
+        "#pragma unroll\n"
         "        for (int %s = 0; %s < 16; %s++)\n"
         "            %s;\n"
         "    }\n",

@@ -303,7 +303,7 @@ void ks_tf_row_mapping_enumerate(const struct ks_rewrite_view *v, struct ks_site
                 "Every thread of '%s' walks along its own row, so the lanes of a warp read addresses a row apart; "
                 "with %lld lanes for each row they read consecutive elements.",
                 kernels[i]->name, (long long)lanes);
-            ks_sites_add(out, &s);
+            ks_idiom_add_site(v, &s, out);
         }
     }
 }

@@ -4,6 +4,7 @@
  * so a cell "left of the first column" is what it was before: the last one of the row above. */
 #include "rewriter/idiom.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define MAX_LAUNCHES 8
@@ -173,7 +174,7 @@ void ks_tf_stage_shared_enumerate(const struct ks_rewrite_view *v, struct ks_sit
                 "Each cell of '%s' is requested from global memory %zu times, once for every neighbour that uses it; "
                 "a staged tile of %d x %d cells is loaded once.",
                 p->buffer->name, p->n_reads, TILE_X, rows[r]);
-            ks_sites_add(out, &s);
+            ks_idiom_add_site(v, &s, out);
         }
     }
 }
@@ -221,7 +222,11 @@ static enum ks_code write_work(struct stencil_writer *w, struct ks_str *out, str
                           plus(arena, "threadIdx.x", p->halo_x + p->reads[i].dx));
     for (size_t i = 0; i < p->o.n_work; i++)
         ks_node_walk(p->o.work[i], replace_return, w);
-    struct ks_span span = {p->o.work[0]->span.begin, ks_text_stmt_span(f, p->o.work[p->o.n_work - 1]).end};
+    /* From just behind the guard, so that comments come along. */
+    uint32_t begin = ks_text_stmt_span(f, p->o.guard).end;
+    while (isspace((unsigned char)f->source[begin]))
+        begin++;
+    struct ks_span span = {begin, ks_text_stmt_span(f, p->o.work[p->o.n_work - 1]).end};
     KS_AUTO_STR struct ks_str copy = KS_STR_INIT;
     KS_TRY(ks_edits_apply_range(&w->edits, f->source, f->source_len, span, &copy, err));
     ks_str_addf(out, "        %s\n", ks_text_reindent(f, span, copy.data, "        ", arena));

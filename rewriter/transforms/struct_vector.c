@@ -142,7 +142,7 @@ void ks_tf_struct_vector_enumerate(const struct ks_rewrite_view *v, struct ks_si
             "Each member of '%s' that '%s' touches is a request of its own, with neighbouring lanes %lld bytes apart; "
             "whole structures as 16-byte vectors take %zu requests each way.",
             p->array->name, kernels[i]->name, (long long)p->record->size_bytes, p->n_vectors);
-        ks_sites_add(out, &s);
+        ks_idiom_add_site(v, &s, out);
     }
 }
 

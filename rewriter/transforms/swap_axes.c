@@ -83,7 +83,7 @@ void ks_tf_swap_axes_enumerate(const struct ks_rewrite_view *v, struct ks_sites 
             "'%s' runs '%s' along threadIdx.x although its arrays are contiguous along '%s', so neighbouring lanes are a "
             "row apart in memory.",
             kernels[i]->name, p->o.id[0]->name, p->o.id[1]->name);
-        ks_sites_add(out, &s);
+        ks_idiom_add_site(v, &s, out);
     }
 }
 
@@ -101,7 +101,8 @@ static bool swap_member(const struct ks_node *n, void *ctx)
 }
 
 /* Blocks along what was `axis`, from the guard; NULL: no such limit. */
-static const char *swapped_grid(const struct ks_rewrite_view *v, const struct swap_plan *p, const struct ks_launch *l, int axis, int64_t block)
+static const char *swapped_grid(const struct ks_rewrite_view *v, const struct swap_plan *p, const struct ks_launch *l, int axis,
+                                int64_t block)
 {
     const struct ks_node *limit = ks_outline_limit(&p->o, p->o.id[axis]);
     const char *text = limit ? ks_idiom_host_text(v->facts, l, limit, v->arena) : NULL;
@@ -128,8 +129,8 @@ enum ks_code ks_tf_swap_axes_apply(const struct ks_rewrite_view *v, const struct
         const char *z = ks_idiom_dim_text(f, l, false, 2, v->arena);
         bool done;
         if (block[0] == block[1]) {
-            done = ks_idiom_set_dims(f, l, false, ks_idiom_dim_text(f, l, false, 1, v->arena), ks_idiom_dim_text(f, l, false, 0, v->arena), z,
-                                     v->arena, edits);
+            done = ks_idiom_set_dims(f, l, false, ks_idiom_dim_text(f, l, false, 1, v->arena),
+                                     ks_idiom_dim_text(f, l, false, 0, v->arena), z, v->arena, edits);
         } else {
             /* The grid may be computed from the block's sizes: computed anew from the guard's limits. */
             const char *grid_text[3] = {swapped_grid(v, p, l, 1, block[1]), swapped_grid(v, p, l, 0, block[0]), z};

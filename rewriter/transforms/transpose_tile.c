@@ -102,7 +102,7 @@ void ks_tf_transpose_tile_enumerate(const struct ks_rewrite_view *v, struct ks_s
             "tile lets both sides run along their rows.",
             kernels[i]->name, p->write_axis == 1 ? "write" : "read",
             p->write_axis == 1 ? p->write->buffer->name : p->read->buffer->name);
-        ks_sites_add(out, &s);
+        ks_idiom_add_site(v, &s, out);
     }
 }
 
@@ -114,7 +114,7 @@ static void write_pass(const struct ks_rewrite_view *v, const struct transpose_p
     const char *fast_limit = ks_text_of(v->facts, ks_outline_limit(&p->o, fast), v->arena);
     const char *slow_limit = ks_text_of(v->facts, ks_outline_limit(&p->o, slow), v->arena);
     ks_str_addf(out,
-                "    #pragma unroll\n"
+                "#pragma unroll\n"
                 "    for (int %s = 0; %s < %d; %s += %d) {\n"
                 "        %s %s = blockIdx.%c * %d + threadIdx.x;\n"
                 "        %s %s = blockIdx.%c * %d + threadIdx.y + %s;\n"

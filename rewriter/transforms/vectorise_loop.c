@@ -4,83 +4,20 @@
 #include "rewriter/launch.h"
 #include "rewriter/text.h"
 #include "rewriter/transform.h"
+#include "rewriter/transforms/rowloop.h"
 #include "rewriter/transforms/vector.h"
 
 #include <string.h>
 
 #define MAX_LOOPS 8
-#define MAX_STMTS 24
-
-struct loop {
-    const struct ks_node *node;
-    const struct ks_symbol *index;
-    const struct ks_node *first, *bound, *step;
-    const struct ks_node *stmts[MAX_STMTS];
-    size_t n_stmts;
-};
 
 struct plan {
     const struct ks_kernel *kernel;
-    struct loop loops[MAX_LOOPS];
+    struct ks_rowloop loops[MAX_LOOPS];
     struct ks_vector vecs[MAX_LOOPS];
     size_t n;
     const struct ks_node *place; /* statement of the kernel's body before which the alignment is tested */
 };
-
-/* The rank of the thread in a group that steps together: threadIdx.x with blockDim.x, threadIdx.x % 32 with 32, or the global
- * index with the size of the grid. */
-static bool is_partition(const struct ks_node *first, const struct ks_node *step, const struct ks_launch *l)
-{
-    first = ks_node_follow(first);
-    const struct ks_node *s = ks_node_follow(step);
-    if (!first || !s)
-        return false;
-    if (ks_node_is_builtin(first, "threadIdx", 'x'))
-        return ks_node_is_block_size(step, 'x', l);
-    bool masked = ks_node_is_op(first, KS_NODE_BINARY, "&") || ks_node_is_op(first, KS_NODE_BINARY, "%");
-    if (masked && ks_node_is_builtin(ks_node_follow(first->children[0]), "threadIdx", 'x')) {
-        const struct ks_node *by = ks_node_follow(first->children[1]);
-        int64_t lanes = first->op[0] == '&' ? 31 : 32;
-        bool warp_size = s->has_value ? s->value == 32 : ks_node_is_ref(s, NULL) && ks_streq(s->symbol->name, "warpSize");
-        return by && by->has_value && by->value == lanes && warp_size;
-    }
-    if (ks_node_global_index(first, l) == 'x' && ks_node_is_op(s, KS_NODE_BINARY, "*")) {
-        const struct ks_node *a = s->children[0], *b = s->children[1];
-        return (ks_node_is_builtin(ks_node_follow(a), "gridDim", 'x') && ks_node_is_block_size(b, 'x', l)) ||
-               (ks_node_is_builtin(ks_node_follow(b), "gridDim", 'x') && ks_node_is_block_size(a, 'x', l));
-    }
-    return false;
-}
-
-/* for (int c = RANK; c < BOUND; c += SIZE) with statements that may run in any order over c. */
-static bool read_loop(const struct ks_node *n, const struct ks_launch *l, struct loop *ret)
-{
-    if (n->kind != KS_NODE_FOR || n->in_macro || n->n_children != 4 || !n->children[0] || !n->children[1] || !n->children[2] ||
-        !n->children[3])
-        return false;
-    const struct ks_node *init = n->children[0], *cond = n->children[1], *step = ks_node_unparen(n->children[2]),
-                         *body = n->children[3];
-    if (init->kind != KS_NODE_DECL_STMT || init->n_children != 1 || !ks_node_initialiser(init->children[0]))
-        return false;
-    const struct ks_symbol *c = init->children[0]->symbol;
-    if (!c || c->n_writes != 1 || !c->type || c->type->kind != KS_TYPE_INT || !ks_node_is_op(cond, KS_NODE_BINARY, "<") ||
-        !ks_node_is_ref(cond->children[0], c) || !ks_node_is_op(step, KS_NODE_BINARY, "+=") ||
-        !ks_node_is_ref(step->children[0], c))
-        return false;
-    *ret = (struct loop){n, c, ks_node_initialiser(init->children[0]), cond->children[1], step->children[1], {NULL}, 0};
-    if (!is_partition(ret->first, ret->step, l) || ks_node_has_side_effects(ret->bound))
-        return false;
-    if (body->kind != KS_NODE_COMPOUND) {
-        ret->stmts[ret->n_stmts++] = body;
-        return true;
-    }
-    if (body->n_children > MAX_STMTS)
-        return false;
-    for (size_t i = 0; i < body->n_children; i++)
-        if (body->children[i])
-            ret->stmts[ret->n_stmts++] = body->children[i];
-    return ret->n_stmts > 0;
-}
 
 struct search {
     const struct ks_rewrite_view *v;
@@ -92,15 +29,15 @@ struct search {
 static bool search_visit(const struct ks_node *n, void *ctx)
 {
     struct search *s = ctx;
-    struct loop loop;
-    if (n->kind != KS_NODE_FOR || !read_loop(n, s->l, &loop))
+    struct ks_rowloop loop;
+    if (n->kind != KS_NODE_FOR || !ks_rowloop_match(n, s->l, &loop))
         return true;
     if (s->p->n == MAX_LOOPS) {
         s->ok = false;
         return false;
     }
     s->p->loops[s->p->n] = loop;
-    struct loop *kept = &s->p->loops[s->p->n];
+    struct ks_rowloop *kept = &s->p->loops[s->p->n];
     if (!ks_vector_match(s->v, s->l->kernel, kept->index, kept->stmts, kept->n_stmts, &s->p->vecs[s->p->n]))
         s->ok = false;
     s->p->n++;
@@ -119,7 +56,7 @@ static bool is_sync(const struct ks_node *n, void *ctx)
 }
 
 /* A barrier or shuffle inside the loop counts on every thread making the same number of steps. */
-static bool has_sync(const struct loop *l)
+static bool has_sync(const struct ks_rowloop *l)
 {
     for (size_t i = 0; i < l->n_stmts; i++)
         if (ks_node_find(l->stmts[i], is_sync, NULL))
@@ -200,7 +137,7 @@ enum ks_code ks_tf_vectorise_loops_apply(const struct ks_rewrite_view *v, const 
     const int lanes = p->vecs[0].lanes;
     const char *vectors = ks_text_fresh_in(f, span, "vectors", v->arena), *lane = ks_text_fresh_in(f, span, "lane", v->arena);
     for (size_t i = 0; i < p->n; i++) {
-        const struct loop *l = &p->loops[i];
+        const struct ks_rowloop *l = &p->loops[i];
         const char *type = l->index->type->spelling, *name = l->index->name;
         const char *first = ks_text_of(f, l->first, v->arena), *step = ks_text_of(f, l->step, v->arena),
                    *bound = ks_text_of(f, l->bound, v->arena);

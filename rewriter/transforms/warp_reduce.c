@@ -29,7 +29,7 @@ void ks_tf_warp_reduce_enumerate(const struct ks_rewrite_view *v, struct ks_site
             "The tree reduction%s of '%s' stop%s all threads at a barrier for every halving of %lld values; shuffles "
             "within warps leave two barriers.",
             p->n > 1 ? "s" : "", kernels[i]->name, p->n > 1 ? "" : "s", (long long)p->threads);
-        ks_sites_add(out, &s);
+        ks_idiom_add_site(v, &s, out);
     }
 }
 
