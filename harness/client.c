@@ -209,7 +209,7 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
         int64_t left_ms = (deadline_ns - ks_clock_ns()) / 1000000;
         if (left_ms <= 0) {
             kill_group(w);
-            return ks_fail(err, KS_ERR_TIMEOUT, "the worker did not finish the %s within its time limit of %.1f s and was killed", during, (double)timeout_ms / 1e3);
+            return ks_fail(err, KS_ERR_TIMEOUT, "the worker did not finish the %s within its time limit and was killed", during);
         }
         int n = poll(&p, 1, left_ms < WATCH_MS ? (int)left_ms : WATCH_MS);
         if (n == 0 && w->memory_limit_bytes && resident_bytes(w->pid) > w->memory_limit_bytes) {
