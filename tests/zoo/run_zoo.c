@@ -1,6 +1,8 @@
 /* The exploit zoo: every .cu of a folder beside baseline.cu is judged, and its verdict compared with what its first line expects:
  *   // zoo: reject GATE -- what it tries        the named gate must be among those that fail
  *   // zoo: honest -- what it does              no gate but time may fail
+ *   // zoo: faster -- what it does              accepted
+ *   // zoo: same -- what it does                correct, and no gain seen
  * Prints one table row each and "N passed, N failed".
  * Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
 #include "harness/session.h"
@@ -30,7 +32,7 @@ static int by_name(const void *a, const void *b)
 }
 
 struct expectation {
-    bool honest;
+    char kind[16]; /* reject, honest, faster, same */
     char gate[32];
     char text[200];
 };
@@ -40,32 +42,35 @@ static bool expectation_read(const char *source, struct expectation *e)
     char line[300];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(source, "\n"), source);
     memset(e, 0, sizeof *e);
-    if (sscanf(line, "// zoo: reject %31s -- %199[^\n]", e->gate, e->text) == 2)
+    if (sscanf(line, "// zoo: reject %31s -- %199[^\n]", e->gate, e->text) == 2) {
+        snprintf(e->kind, sizeof e->kind, "reject");
         return true;
-    e->honest = sscanf(line, "// zoo: honest -- %199[^\n]", e->text) == 1;
-    return e->honest;
+    }
+    return sscanf(line, "// zoo: %15s -- %199[^\n]", e->kind, e->text) == 2;
 }
 
 static bool as_expected(const struct ks_verdict *v, const struct expectation *e)
 {
-    for (int g = 0; g < KS_N_GATES; g++) {
-        bool failed = v->gates[g].state == KS_GATE_FAIL;
-        if (e->honest && failed && g != KS_GATE_TIME)
-            return false;
-        if (!e->honest && failed && strcmp(ks_gate_text((enum ks_gate)g), e->gate) == 0)
+    if (strcmp(e->kind, "faster") == 0)
+        return v->outcome == KS_OUTCOME_ACCEPTED;
+    if (strcmp(e->kind, "same") == 0)
+        return v->outcome == KS_OUTCOME_NO_GAIN;
+    if (strcmp(e->kind, "honest") == 0)
+        return v->outcome != KS_OUTCOME_REJECTED && v->gates[KS_GATE_NUMERICS].state == KS_GATE_PASS;
+    for (int g = 0; g < KS_N_GATES; g++)
+        if (v->gates[g].state == KS_GATE_FAIL && strcmp(ks_gate_text((enum ks_gate)g), e->gate) == 0)
             return v->outcome == KS_OUTCOME_REJECTED;
-    }
-    return e->honest && v->gates[KS_GATE_NUMERICS].state == KS_GATE_PASS;
+    return false;
 }
 
 static void row_print(const char *name, const struct ks_verdict *v, const struct expectation *e, bool ok)
 {
     enum ks_gate first = ks_verdict_failed_gate(v);
     const struct ks_gate_result *g = first < KS_N_GATES ? &v->gates[first] : NULL;
-    char speed[32] = "";
+    char speed[40] = "";
     if (v->speedup > 0)
-        snprintf(speed, sizeof speed, "%.2fx%s", v->speedup, v->modelled ? " modelled" : "");
-    printf("%-22s %-9s %-10s %-10s %-14s %5.1fs  %s\n", name, ok ? "as wanted" : "WRONG", e->honest ? "honest" : e->gate,
+        snprintf(speed, sizeof speed, v->modelled ? "%.2fx modelled" : "%.3fx [%.3f %.3f]", v->speedup, v->speedup_lo, v->speedup_hi);
+    printf("%-22s %-9s %-10s %-10s %-20s %5.1fs  %s\n", name, ok ? "as wanted" : "WRONG", e->gate[0] ? e->gate : e->kind,
            first < KS_N_GATES ? ks_gate_text(first) : "-", speed, (double)v->wall_ns / 1e9, g && g->reason ? g->reason : e->text);
     fflush(stdout);
 }
@@ -118,7 +123,7 @@ static int run_all(struct ks_session *s, const char *dir, int argc, char **argv)
     if (d)
         closedir(d);
     qsort(names, n, sizeof *names, by_name);
-    printf("%-22s %-9s %-10s %-10s %-14s %6s  %s\n", "candidate", "result", "expected", "failed at", "speed-up", "wall", "reason");
+    printf("%-22s %-9s %-10s %-10s %-20s %6s  %s\n", "candidate", "result", "expected", "failed at", "speed-up", "wall", "reason");
     for (size_t i = 0; i < n; i++) {
         failed += !one(s, dir, names[i]);
         free(names[i]);

