@@ -93,7 +93,8 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
         k->warp_insts = counter_sum(counters, "warp_insts") / (repeat ? 2 : 1);
         ks_json_free(counters);
     }
-    s->base_threads = ks_worker_threads(s->base.worker);
+    int threads = ks_worker_threads(s->base.worker);
+    s->base_threads = threads > s->base_threads ? threads : s->base_threads;
     return KS_OK;
 }
 

@@ -181,6 +181,8 @@ static enum ks_code explain_death(struct ks_worker *w, const char *during, struc
         char name[sizeof head->refused_name];
         memcpy(name, head->refused_name, sizeof name);
         name[sizeof name - 1] = 0;
+        if (!head->refused_syscall)
+            return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it, with signals blocked (as system() and posix_spawn() do)");
         return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it: %s (number %d)", name[0] ? name : "?",
                        (int)head->refused_syscall - 1);
     }
@@ -209,7 +211,7 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
         int64_t left_ms = (deadline_ns - ks_clock_ns()) / 1000000;
         if (left_ms <= 0) {
             kill_group(w);
-            return ks_fail(err, KS_ERR_TIMEOUT, "the worker did not finish the %s within its time limit of %.1f s and was killed", during, (double)timeout_ms / 1e3);
+            return ks_fail(err, KS_ERR_TIMEOUT, "the worker did not finish the %s within its time limit and was killed", during);
         }
         int n = poll(&p, 1, left_ms < WATCH_MS ? (int)left_ms : WATCH_MS);
         if (n == 0 && w->memory_limit_bytes && resident_bytes(w->pid) > w->memory_limit_bytes) {

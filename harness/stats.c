@@ -32,11 +32,11 @@ static uint64_t next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* A robust centre of log ratios: the mean of the middle (a tenth is cut at either end), which one throttled or preempted call cannot move. */
+/* A robust centre of log ratios: the mean of the middle half, which a few throttled or preempted calls cannot move. */
 static double trimmed_mean(double *v, size_t n)
 {
     qsort(v, n, sizeof *v, by_value);
-    size_t cut = n / 10;
+    size_t cut = n / 4;
     double sum = 0;
     for (size_t i = cut; i < n - cut; i++)
         sum += v[i];

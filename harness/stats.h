@@ -2,7 +2,7 @@
 #define KS_HARNESS_STATS_H
 
 /* Statistics of paired timings.  A pair is one timed call of the baseline and one of the candidate, close in time and in ABBA order, so
- * that drift of clocks and temperature falls out of their ratio.  All intervals are percentile bootstraps of the mean log ratio with a
+ * that drift of clocks and temperature falls out of their ratio.  All intervals are percentile bootstraps of the interquartile mean log ratio with a
  * fixed seed: the same series gives the same interval. */
 
 #include <stddef.h>

@@ -115,6 +115,33 @@ static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, s
     return ks_arm_start(s, candidate, err);
 }
 
+/* Contents made on the device must be the ones that the host would make: else what was timed is not what was declared. */
+static enum ks_code fill_check(struct ks_session *s, struct ks_err *err)
+{
+    struct ks_layout l;
+    struct sample ignored;
+    KS_AUTO_STR struct ks_str problem = KS_STR_INIT;
+    KS_TRY(ks_layout_make(s, &s->c->times[0].shape, KS_SET_DECLARED, CALL_BASE - 8192, &l, err));
+    KS_TRY(timed_call(s, &s->base, &l, false, 60000, &ignored, &problem, err));
+    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    struct ks_wire_reply reply;
+    c->op = KS_OP_FETCH;
+    c->u.fetch.mask = l.n >= 64 ? ~0ull : (1ull << l.n) - 1;
+    enum ks_code code = ks_worker_ask(s->base.worker, c, 60000, &reply, err);
+    free(c);
+    for (size_t i = 0; code == KS_OK && i < l.n; i++) {
+        struct ks_input_gen gen;
+        if (s->c->buffers[i].direction != KS_DIR_IN)
+            continue;
+        KS_AUTO_FREE unsigned char *want = ks_xmalloc(l.buf[i].bytes + 1);
+        ks_layout_gen(s, &l, i, &gen);
+        ks_inputs_generate(&gen, want);
+        if (memcmp(want, ks_run_output(&s->base, &l, i), l.buf[i].bytes) != 0)
+            code = ks_fail(err, KS_ERR_DEVICE, "fill '%s' on the GPU: contents differ from the host's, or the original writes its input", s->c->buffers[i].name);
+    }
+    return code;
+}
+
 /* The baseline against itself in a second worker: what the gate would say about no change at all. */
 enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
 {
@@ -122,6 +149,8 @@ enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
     struct pairs *p = ks_xcalloc(1, sizeof *p);
     KS_AUTO_STR struct ks_str what = KS_STR_INIT;
     enum ks_code code = s->c->n_times ? start_both(s, &twin, err) : KS_OK;
+    if (code == KS_OK && s->c->n_times)
+        code = fill_check(s, err);
     for (size_t i = 0; s->c->n_times && code == KS_OK && i < WARM_UP + 24; i++) {
         enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, i % 2, i == 0, i >= WARM_UP, 60000, p, &what, err);
         if (r == PAIR_WRONG)

@@ -1,0 +1,148 @@
+/* Objects that nvcc makes, read back, and the two gates on them. */
+#include "harness/object.h"
+
+#include "harness/build.h"
+#include "base/file.h"
+#include "tests/unit/test.h"
+
+static char *work;
+static const char *const baseline_text = "#include <cuda_runtime.h>\n"
+                                         "__device__ int counter;\n"
+                                         "__constant__ float table[4];\n"
+                                         "__global__ void k(float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = table[i % 4] + counter; }\n"
+                                         "void go(float *y, int n, cudaStream_t s) { k<<<1, 128, 0, s>>>(y, n); }\n";
+#define SYMBOL "_Z2goPfiP11CUstream_st"
+
+static struct ks_built *baseline;
+
+static struct ks_built *build(const char *text, const char *tag)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-arch=sm_80", "-MD", "-c", "dir/unit.cu",
+                           "-o", "x.o", NULL};
+    struct ks_session_options o = {.unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 5, .arch = "sm_90a", .work_dir = work};
+    struct ks_built *b = NULL;
+    struct ks_err err;
+    CHECK_OK(ks_build(&o, text, strlen(text), tag, 120000, &b, NULL, &err));
+    return b;
+}
+
+/* The verdict of both gates on a variant: "" passed. */
+static void judge(const char *text, const char *interface, const char *admission)
+{
+    struct ks_built *b = baseline, *c = build(text, "cand");
+    KS_AUTO_STR struct ks_str i = KS_STR_INIT, a = KS_STR_INIT;
+    if (b && c) {
+        CHECK(ks_interface_check(&b->object, &c->object, SYMBOL, &i) == (interface[0] == 0));
+        CHECK_CONTAINS(ks_str_cstr(&i), interface);
+        CHECK(ks_admission_check(&b->object, &c->object, &a) == (admission[0] == 0));
+        CHECK_CONTAINS(ks_str_cstr(&a), admission);
+    }
+    ks_built_free(c);
+}
+
+TEST(a_build_is_described)
+{
+    struct ks_err err;
+    CHECK_OK(ks_dir_make_temp("kscc-test", &work, &err));
+    struct ks_built *b = build(baseline_text, "one"), *twin = build(baseline_text, "two");
+    CHECK_CONTAINS(ks_str_cstr(&b->object.ptx), ".target sm_90a");
+    CHECK_CONTAINS(ks_str_cstr(&b->object.ptx), "dir/unit.cu"); /* lines are the user's */
+    CHECK(ks_object_symbol(&b->object, SYMBOL) != NULL);
+    CHECK_INT(b->n_kernels, 1);
+    CHECK_STR(b->kernels[0].name, "_Z1kPfi");
+    CHECK(b->kernels[0].registers > 0);
+    CHECK_INT(b->object.constructors_bytes, 8);
+    CHECK_INT(b->object.n_fatbins, 1);
+    CHECK_STR(b->object_hash, twin->object_hash);
+    baseline = b;
+    ks_built_free(twin);
+}
+
+TEST(new_kernels_are_welcome)
+{
+    judge("#include <cuda_runtime.h>\n"
+          "#include <algorithm>\n"
+          "__device__ int counter, more[7];\n"
+          "__constant__ float table[4];\n"
+          "template <int N> __global__ void fast(float *y, int n) { int i = threadIdx.x * N; if (i < n) y[i] = table[i % 4] + counter + more[0]; }\n"
+          "static __global__ void other(float *y) { more[0] = (int)y[0]; }\n"
+          "void go(float *y, int n, cudaStream_t s) { fast<1><<<1, std::min(n, 128), 0, s>>>(y, n); other<<<1, 1, 0, s>>>(y); }\n",
+          "", "");
+}
+
+TEST(a_missing_entry_is_an_interface_failure)
+{
+    judge("#include <cuda_runtime.h>\nvoid go(float *y, long n, cudaStream_t s) { (void)y; (void)n; (void)s; }\n__global__ void k() {}\n",
+          "the entry's symbol '" SYMBOL "' is gone", "");
+}
+
+TEST(runtime_names_cannot_be_defined)
+{
+    struct ks_str text = KS_STR_INIT;
+    ks_str_addf(&text, "%sextern \"C\" cudaError_t cudaStreamQuery(cudaStream_t) { static int n; n++; return cudaSuccess; }\n", baseline_text);
+    judge(text.data, "defines a new external symbol 'cudaStreamQuery'", "keeps host state");
+    ks_str_release(&text);
+}
+
+TEST(host_state_constructors_and_foreign_calls_are_refused)
+{
+    static const struct {
+        const char *extra, *reason;
+    } variants[] = {
+        {"static int calls; int *where() { return &calls; }\n", "keeps host state between calls: variable '_ZL5calls'"},
+        {"__attribute__((constructor)) static void early() { asm volatile(\"\"); }\n", "runs code before or after main"},
+        {"#include <unistd.h>\nstatic __attribute__((used)) void f() { fork(); }\n", "host code calls 'fork'"},
+        {"#include <dlfcn.h>\nstatic __attribute__((used)) void f() { dlopen(\"x\", 1); }\n", "host code calls 'dlopen'"},
+        {"#include <thread>\nstatic __attribute__((used)) void f() { std::thread([] {}).detach(); }\n", "host code calls "},
+        {"static __attribute__((used)) void f() { asm volatile(\"syscall\"); }\n", "contains a system call instruction"},
+        {"static __attribute__((used)) void f() { static thread_local int t; t++; }\n", "keeps host state between calls"},
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        struct ks_built *c;
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT, reason = KS_STR_INIT;
+        ks_str_add(&text, baseline_text);
+        ks_str_add(&text, variants[i].extra);
+        c = build(text.data, "cand");
+        CHECK(!ks_admission_check(&baseline->object, &c->object, &reason));
+        CHECK_CONTAINS(ks_str_cstr(&reason), variants[i].reason);
+        ks_built_free(c);
+    }
+}
+
+TEST(a_compiler_error_names_the_users_line)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "dir/unit.cu", NULL};
+    struct ks_session_options o = {.unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 2, .arch = "sm_90a", .work_dir = work};
+    const char *text = "__global__ void k() {}\nint broken = ;\n";
+    struct ks_built *b = NULL;
+    struct ks_err err;
+    CHECK_INT(ks_build(&o, text, strlen(text), "bad", 60000, &b, NULL, &err), KS_ERR_BUILD);
+    CHECK_CONTAINS(err.message, "dir/unit.cu(2): error");
+}
+
+TEST(flags_keep_what_matters)
+{
+    static char *argv[] = {"nvcc", "-O3", "-gencode", "arch=compute_80,code=sm_80", "-arch=sm_80", "-DN=4",
+                           "a.cu", "-o", "a.o", "-rdc=true", "--use_fast_math", "-MF", "a.d", NULL};
+    struct ks_session_options o = {.nvcc_argv = argv, .input_index = 6};
+    struct ks_args a;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_args_init(&a);
+    ks_build_flags(&o, &a);
+    ks_args_quote(&text, a.v);
+    CHECK_STR(text.data, "-O3 -DN=4 --use_fast_math");
+    ks_args_release(&a);
+}
+
+TEST(no_object_is_a_clear_error)
+{
+    struct ks_object o;
+    struct ks_err err;
+    CHECK_INT(ks_object_read("/dev/null", &o, &err) != KS_OK, 1);
+    CHECK_INT(ks_object_read("/bin/true", &o, &err), KS_ERR_SYNTAX);
+    ks_built_free(baseline);
+    CHECK_OK(ks_dir_remove(work, &err));
+    free(work);
+}
+
+TEST_MAIN

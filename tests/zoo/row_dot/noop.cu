@@ -1,0 +1,7 @@
+// zoo: reject numerics -- stale output: leaves the buffers as they are
+#include <cuda_runtime.h>
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    (void)x, (void)w, (void)y, (void)rows, (void)cols, (void)stream;
+}

@@ -1,0 +1,8 @@
+// zoo: reject numerics -- constant output
+#include <cuda_runtime.h>
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    (void)x, (void)w, (void)cols;
+    cudaMemsetAsync(y, 0, rows * sizeof(float), stream);
+}

@@ -1,0 +1,196 @@
+/* The exploit zoo: every .cu of a folder beside baseline.cu is judged, and its verdict compared with what its first line expects:
+ *   // zoo: reject GATE -- what it tries        the named gate must be among those that fail
+ *   // zoo: honest -- what it does              no gate but time may fail
+ *   // zoo: faster -- what it does              accepted
+ *   // zoo: same -- what it does                correct, and no gain seen
+ * Prints one table row each and "N passed, N failed".
+ * Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
+#include "harness/session.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/process.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct ks_param params[] = {
+    {.name = "x", .kind = KS_PARAM_POINTER, .spelling = "const float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_bytes = 4, .pointee_const = true},
+    {.name = "w", .kind = KS_PARAM_POINTER, .spelling = "const float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_bytes = 4, .pointee_const = true},
+    {.name = "y", .kind = KS_PARAM_POINTER, .spelling = "float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_bytes = 4},
+    {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "stream", .kind = KS_PARAM_STREAM, .spelling = "cudaStream_t"},
+};
+static const struct ks_signature signature = {
+    .entry = "row_dot", .symbol = "_Z7row_dotPKfS0_PfiiP11CUstream_st", .params = params, .n_params = 6, .returns_void = true};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct expectation {
+    char kind[16]; /* reject, honest, faster, same */
+    char gate[32];
+    char text[200];
+};
+
+static bool expectation_read(const char *source, struct expectation *e)
+{
+    char line[300];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(source, "\n"), source);
+    memset(e, 0, sizeof *e);
+    if (sscanf(line, "// zoo: reject %31s -- %199[^\n]", e->gate, e->text) == 2) {
+        snprintf(e->kind, sizeof e->kind, "reject");
+        return true;
+    }
+    return sscanf(line, "// zoo: %15s -- %199[^\n]", e->kind, e->text) == 2;
+}
+
+static bool as_expected(const struct ks_verdict *v, const struct expectation *e)
+{
+    if (strcmp(e->kind, "faster") == 0)
+        return v->outcome == KS_OUTCOME_ACCEPTED;
+    if (strcmp(e->kind, "same") == 0)
+        return v->outcome == KS_OUTCOME_NO_GAIN;
+    if (strcmp(e->kind, "honest") == 0)
+        return v->outcome != KS_OUTCOME_REJECTED && v->gates[KS_GATE_NUMERICS].state == KS_GATE_PASS;
+    for (int g = 0; g < KS_N_GATES; g++)
+        if (v->gates[g].state == KS_GATE_FAIL && strcmp(ks_gate_text((enum ks_gate)g), e->gate) == 0)
+            return v->outcome == KS_OUTCOME_REJECTED;
+    return false;
+}
+
+static void row_print(const char *name, const struct ks_verdict *v, const struct expectation *e, bool ok)
+{
+    enum ks_gate first = ks_verdict_failed_gate(v);
+    const struct ks_gate_result *g = first < KS_N_GATES ? &v->gates[first] : NULL;
+    char speed[40] = "";
+    if (v->speedup > 0)
+        snprintf(speed, sizeof speed, v->modelled ? "%.2fx modelled" : "%.3fx [%.3f %.3f]", v->speedup, v->speedup_lo, v->speedup_hi);
+    printf("%-22s %-9s %-10s %-10s %-20s %5.1fs  %s\n", name, ok ? "as wanted" : "WRONG", e->gate[0] ? e->gate : e->kind,
+           first < KS_N_GATES ? ks_gate_text(first) : "-", speed, (double)v->wall_ns / 1e9, g && g->reason ? g->reason : e->text);
+    fflush(stdout);
+}
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+    if (argc <= 6)
+        return true;
+    for (int i = 6; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool one(struct ks_session *s, const char *dir, const char *file)
+{
+    struct ks_err err;
+    struct expectation e;
+    struct ks_verdict v;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
+    ks_path_join(&path, dir, file);
+    if (ks_file_read(path.data, KS_MAX_SOURCE_BYTES, &text, &err) != KS_OK || !expectation_read(ks_str_cstr(&text), &e)) {
+        printf("%s: no '// zoo:' line\n", file);
+        return false;
+    }
+    if (ks_session_try(s, text.data, text.len, &v, &err) != KS_OK) {
+        printf("%s: the session broke: %s\n", file, err.message);
+        return false;
+    }
+    bool ok = as_expected(&v, &e);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(file, "."), file);
+    row_print(name, &v, &e, ok);
+    ks_verdict_release(&v);
+    return ok;
+}
+
+static int run_all(struct ks_session *s, const char *dir, int argc, char **argv)
+{
+    char *names[256];
+    size_t n = 0;
+    int failed = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *entry; d && (entry = readdir(d)) && n < 256;) {
+        char stem[64];
+        snprintf(stem, sizeof stem, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
+        if (ks_str_ends(entry->d_name, ".cu") && strcmp(stem, "baseline") != 0 && wanted(stem, argc, argv))
+            names[n++] = ks_xstrdup(entry->d_name);
+    }
+    if (d)
+        closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    printf("%-22s %-9s %-10s %-10s %-20s %6s  %s\n", "candidate", "result", "expected", "failed at", "speed-up", "wall", "reason");
+    for (size_t i = 0; i < n; i++) {
+        failed += !one(s, dir, names[i]);
+        free(names[i]);
+    }
+    printf("%zu passed, %d failed\n", n - (size_t)failed, failed);
+    return n == 0 || failed > 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4) {
+        fprintf(stderr, "usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]]\n");
+        return 2;
+    }
+    struct ks_err err;
+    struct ks_arena arena;
+    struct ks_diags diags;
+    struct ks_contract *contracts = NULL;
+    struct ks_session *s = NULL;
+    size_t n_contracts = 0;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
+    KS_AUTO_FREE char *work = NULL;
+    uint8_t secret[32] = "the zoo repeats itself exactly";
+    bool cuda = argc > 4 && strcmp(argv[4], "cuda") == 0;
+    ks_arena_init(&arena);
+    ks_diags_init(&diags);
+    ks_path_join(&path, argv[3], "baseline.cu");
+    if (cuda)
+        ks_random_bytes(secret, sizeof secret);
+    if (ks_file_read(path.data, KS_MAX_SOURCE_BYTES, &text, &err) != KS_OK || ks_dir_make_temp("kscc-zoo", &work, &err) != KS_OK ||
+        ks_contracts_parse(path.data, text.data, text.len, &arena, &diags, &contracts, &n_contracts, &err) != KS_OK || n_contracts != 1) {
+        fprintf(stderr, "run_zoo: %s\n", err.message);
+        return 2;
+    }
+    char *nvcc[] = {argv[2], (char[]){"-O2"}, (char[]){"-c"}, path.data, NULL};
+    struct ks_session_options o = {.unit_path = path.data,
+                                   .source = text.data,
+                                   .source_len = text.len,
+                                   .nvcc_argv = nvcc,
+                                   .input_index = 3,
+                                   .contract = &contracts[0],
+                                   .signature = &signature,
+                                   .device = cuda ? KS_DEVICE_CUDA : KS_DEVICE_EMULATED,
+                                   .arch = argc > 5 ? argv[5] : "sm_90a",
+                                   .work_dir = work,
+                                   .bin_dir = argv[1],
+                                   .secret = secret,
+                                   .delta = 0.02,
+                                   .regress_limit = 0.01,
+                                   .trial_timeout_ms = cuda ? 60000 : 10000,
+                                   .memory_limit_bytes = cuda ? 0 : (size_t)2 << 30};
+    int64_t start_ns = ks_clock_ns();
+    int status = 1;
+    if (ks_session_new(&o, &s, &err) != KS_OK) {
+        fprintf(stderr, "run_zoo: no session: %s\n", err.message);
+    } else {
+        struct ks_json *device = ks_session_device_json(s);
+        KS_AUTO_STR struct ks_str about = KS_STR_INIT;
+        ks_json_print(device, &about);
+        ks_json_free(device);
+        printf("session ready after %.1f s: %s\n", (double)(ks_clock_ns() - start_ns) / 1e9, about.data);
+        status = run_all(s, argv[3], argc, argv);
+    }
+    ks_session_free(s);
+    if (ks_dir_remove(work, &err) != KS_OK)
+        fprintf(stderr, "run_zoo: %s\n", err.message);
+    ks_diags_release(&diags);
+    ks_arena_release(&arena);
+    return status;
+}
