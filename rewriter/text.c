@@ -252,6 +252,12 @@ bool ks_text_has_word(const char *text, const char *word)
     return false;
 }
 
+const char *ks_text_mutable_type(const struct ks_symbol *s)
+{
+    const char *type = s->type && s->type->spelling ? s->type->spelling : "int";
+    return ks_str_starts(type, "const ") && !ks_str_ends(type, "*") ? type + 6 : type;
+}
+
 void ks_text_require_include(const struct ks_facts *f, const char *header, struct ks_edits *edits)
 {
     uint32_t at = 0;

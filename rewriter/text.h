@@ -51,6 +51,8 @@ uint32_t ks_text_before_function(const struct ks_facts *f, const struct ks_node 
 /* The function's name in its definition; empty: not found. */
 struct ks_span ks_text_name_span(const struct ks_facts *f, const struct ks_node *function);
 
+/* The type in which a local is declared, without a leading const; "int" when it is not known. */
+const char *ks_text_mutable_type(const struct ks_symbol *s);
 /* Adds `#include <header>` behind the file's last include (or at its begin), unless it is there. */
 void ks_text_require_include(const struct ks_facts *f, const char *header, struct ks_edits *edits);
 

@@ -203,6 +203,9 @@ static void print_scores(const struct gen *g, const char *keys)
     const struct ks_matmul *m = &g->a->scores;
     const struct ks_facts *f = g->v->facts;
     struct ks_str *out = g->out;
+    const char *score = ks_text_of(f, g->a->score, g->v->arena);
+    if (ks_node_bare(g->a->score)->kind == KS_NODE_CONDITIONAL)
+        score = ks_arena_printf(g->v->arena, "(%s)", score);
     ks_str_add(
         out,
         "#pragma unroll\n        for (int n = 0; n < 8; n++) {\n#pragma unroll\n            for (int c = 0; c < 4; c++) {\n");
@@ -212,7 +215,7 @@ static void print_scores(const struct gen *g, const char *keys)
     ks_str_addf(out, "                %s %s = tile[n][c];\n", ks_matmul_type(m->acc), m->acc->name);
     ks_matmul_decls(f, m, g->a->score, true, 0, NULL, "                ", g->v->arena, out);
     ks_str_addf(out, "                tile[n][c] = %s < %s ? %s : -INFINITY;\n            }\n        }\n\n", m->col->name, keys,
-                ks_text_of(f, g->a->score, g->v->arena));
+                score);
 }
 
 static void print_epilogue(const struct gen *g)

@@ -130,7 +130,7 @@ static enum ks_code print_element_block(const struct ks_rewrite_view *v, const s
                                         const char *vectors, const char *pad, struct ks_str *out, struct ks_err *err)
 {
     const struct ks_facts *f = v->facts;
-    const char *type = p->vec.index->type ? p->vec.index->type->spelling : "int", *name = p->vec.index->name;
+    const char *type = ks_text_mutable_type(p->vec.index), *name = p->vec.index->name;
     const char *bound = ks_text_of(f, p->bound, v->arena);
     const char *pad1 = ks_arena_printf(v->arena, "%s    ", pad), *pad2 = ks_arena_printf(v->arena, "%s        ", pad);
     KS_AUTO_STR struct ks_str decls = KS_STR_INIT;
@@ -158,7 +158,7 @@ enum ks_code ks_tf_vectorise_apply(const struct ks_rewrite_view *v, const struct
     const struct ks_launch *l = p->e.launch;
     struct ks_span span = p->e.kernel->node->span;
     const int lanes = p->vec.lanes;
-    const char *type = p->vec.index->type ? p->vec.index->type->spelling : "int";
+    const char *type = ks_text_mutable_type(p->vec.index);
     const char *first = ks_text_fresh_in(f, span, ks_arena_printf(v->arena, "%s%d", p->vec.index->name, lanes), v->arena);
     const char *vectors = ks_text_fresh_in(f, span, "vectors", v->arena);
     KS_AUTO_STR struct ks_str s = KS_STR_INIT;
@@ -175,7 +175,7 @@ enum ks_code ks_tf_vectorise_apply(const struct ks_rewrite_view *v, const struct
         KS_TRY(print_element_block(v, p, first, vectors, "        ", &s, err));
         ks_str_add(&s, "    }\n");
     } else {
-        ks_str_addf(&s, "    const %s %s = (%s) * %d;\n", ks_str_starts(type, "const ") ? type + 6 : type, first, init, lanes);
+        ks_str_addf(&s, "    const %s %s = (%s) * %d;\n", type, first, init, lanes);
         KS_TRY(print_element_block(v, p, first, vectors, "    ", &s, err));
     }
     ks_str_add(&s, "}");

@@ -1,0 +1,29 @@
+// kscc: entry gated_sum
+// kscc: dims  n=1..1000000
+// kscc: in    x,gate : float[n]
+// kscc: inout y : float[n]  rtol=1e-4 atol=1e-5
+// kscc: time  n=1000000
+#include <cuda_runtime.h>
+
+// tanh by one exponential: absolute error about 1e-7, exact limits at both ends.
+static __device__ __forceinline__ float fast_tanh(float x)
+{
+  return 1.0f - __fdividef(2.0f, 1.0f + __expf(2.0f * x));
+}
+
+// Adds a gated input to y, over a grid of any size.
+__global__ void gated_sum_kernel(const float *x, const float *gate, float *y, int n)
+{
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    float g = __fdividef(1.0f, (1.0f + __expf(-gate[i])));
+    if (g > 0.5f)
+      y[i] += g * fast_tanh(x[i]);
+  }
+}
+
+void gated_sum(const float *x, const float *gate, float *y, int n, cudaStream_t stream)
+{
+  int threads = 256;
+  int blocks = (n + threads - 1) / threads;
+  gated_sum_kernel<<<blocks, threads, 0, stream>>>(x, gate, y, n);
+}

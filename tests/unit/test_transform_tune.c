@@ -1,0 +1,80 @@
+#include "tests/unit/rewrite_case.h"
+
+TEST(small_changes_touch_single_words)
+{
+    check_golden("gated_sum", "launch-bounds(gated_sum_kernel;THREADS=256)", "gated_sum.bounds");
+    check_golden("gated_sum", "restrict(gated_sum_kernel)", "gated_sum.restrict");
+    check_golden("gated_sum", "tune-block(gated_sum_kernel.threads;BLOCK=512)", "gated_sum.block");
+    check_golden("gated_sum", "fast-math(gated_sum_kernel)", "gated_sum.fast");
+}
+
+TEST(a_kernel_that_knows_its_block_size_keeps_it)
+{
+    check_no_site("#include <cuda_runtime.h>\n"
+                  "__global__ void k(float *x, int n)\n"
+                  "{\n"
+                  "    int i = blockIdx.x * 256 + threadIdx.x;\n"
+                  "    if (i < n)\n"
+                  "        x[i] = 0.0f;\n"
+                  "}\n"
+                  "void f(float *x, int n)\n"
+                  "{\n"
+                  "    int threads = 256;\n"
+                  "    k<<<(n + threads - 1) / threads, threads>>>(x, n);\n"
+                  "}\n",
+                  "tune-block");
+}
+
+TEST(a_size_that_goes_elsewhere_keeps_its_value)
+{
+    check_no_site("#include <cuda_runtime.h>\n"
+                  "__global__ void k(float *x, int n, int width)\n"
+                  "{\n"
+                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                  "    if (i < n)\n"
+                  "        x[i] = (float)width;\n"
+                  "}\n"
+                  "void f(float *x, int n)\n"
+                  "{\n"
+                  "    int threads = 256;\n"
+                  "    k<<<(n + threads - 1) / threads, threads>>>(x, n, threads);\n"
+                  "}\n",
+                  "tune-block");
+}
+
+TEST(one_buffer_passed_twice_is_not_restricted)
+{
+    check_no_site("// kscc: entry f\n"
+                  "// kscc: dims  n=1..1000\n"
+                  "// kscc: inout x : float[n]\n"
+                  "// kscc: time  n=1000\n"
+                  "#include <cuda_runtime.h>\n"
+                  "__global__ void k(const float *a, float *b, int n)\n"
+                  "{\n"
+                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                  "    if (i < n)\n"
+                  "        b[i] = a[i] + 1.0f;\n"
+                  "}\n"
+                  "void f(float *x, int n) { k<<<(n + 127) / 128, 128>>>(x, x, n); }\n",
+                  "restrict");
+}
+
+TEST(exact_outputs_keep_their_functions)
+{
+    check_no_site("// kscc: entry f\n"
+                  "// kscc: dims n=1..1000\n"
+                  "// kscc: in   x : float[n]\n"
+                  "// kscc: out  y : float[n] rtol=0 atol=0\n"
+                  "// kscc: time n=1000\n"
+                  "#include <cuda_runtime.h>\n"
+                  "__global__ void k(const float *x, float *y, int n)\n"
+                  "{\n"
+                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                  "    if (i < n)\n"
+                  "        y[i] = expf(x[i]);\n"
+                  "}\n"
+                  "void f(const float *x, float *y, int n) { k<<<(n + 127) / 128, 128>>>(x, y, n); }\n",
+                  "fast-math");
+}
+
+TEST_MAIN
