@@ -12,6 +12,8 @@
 #define SHAPE_BYTES_CUDA     ((size_t)64 << 20)
 /* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
 #define CASE_WARP_INSTS (6ll << 20)
+/* The final confirmation checks the timing points in full up to this. */
+#define CONFIRM_WARP_INSTS (64ll << 20)
 
 static int64_t counter_sum(const struct ks_json *counters, const char *name)
 {
@@ -50,12 +52,13 @@ static enum ks_code repeat_check(struct ks_session *s, const struct ks_layout *l
 }
 
 /* Runs the baseline once or twice.  ret_skip: too slow for this device. */
-static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repeat, bool *ret_skip, struct ks_err *err)
+static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repeat, int64_t max_warp_insts, bool *ret_skip,
+                             struct ks_err *err)
 {
     struct ks_layout l;
     struct ks_run run;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
-    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = CASE_WARP_INSTS};
+    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = max_warp_insts};
     KS_TRY(ks_layout_make(s, &k->shape, k->set, k->call, &l, err));
     KS_TRY(ks_arm_configure(s, &s->base, &config, err));
     for (int pass = 0; pass < (repeat ? 2 : 1); pass++) {
@@ -120,14 +123,14 @@ struct case_list {
 };
 
 static enum ks_code case_add(struct ks_session *s, struct case_list *list, const struct ks_shape *shape, enum ks_input_set set,
-                             bool repeat, struct ks_err *err)
+                             bool repeat, int64_t max_warp_insts, struct ks_err *err)
 {
     if (list->n == KS_MAX_CASES)
         return KS_OK;
     struct ks_case *k = &list->cases[list->n];
     *k = (struct ks_case){.shape = *shape, .set = set, .call = list->next_call++};
     bool skip = false;
-    enum ks_code code = case_run(s, k, repeat, &skip, err);
+    enum ks_code code = case_run(s, k, repeat, max_warp_insts, &skip, err);
     if (code != KS_OK || skip)
         case_release(k);
     else
@@ -170,9 +173,9 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
                        cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED);
     enum ks_code code = KS_OK;
     for (size_t i = 0; i < n && code == KS_OK; i++)
-        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, err);
-    for (size_t i = 0; cuda && i < s->c->n_times && code == KS_OK; i++)
-        code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, err);
+        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, CASE_WARP_INSTS, err);
+    for (size_t i = 0; (cuda || round >= KS_ROUND_CONFIRM) && i < s->c->n_times && code == KS_OK; i++)
+        code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, CONFIRM_WARP_INSTS, err);
     if (code == KS_OK && list.n == 0)
         code =
             ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device",
@@ -180,7 +183,7 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
     if (code == KS_OK) {
         struct ks_shape shape = cases[middle_case(s, &list)].shape;
         for (int set = KS_SET_DECLARED + 1; set < KS_N_SETS && code == KS_OK; set++)
-            code = case_add(s, &list, &shape, (enum ks_input_set)set, false, err);
+            code = case_add(s, &list, &shape, (enum ks_input_set)set, false, CASE_WARP_INSTS, err);
     }
     if (code != KS_OK) {
         ks_cases_release(cases, list.n);
@@ -278,7 +281,7 @@ enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err)
     struct ks_case other = {.shape = k->shape, .call = k->call + (1u << 20)};
     bool skip = false;
     KS_TRY(ks_layout_make(s, &k->shape, KS_SET_DECLARED, k->call, &l, err));
-    enum ks_code code = case_run(s, &other, false, &skip, err);
+    enum ks_code code = case_run(s, &other, false, CASE_WARP_INSTS, &skip, err);
     for (int fake = 0; fake < N_FAKES && code == KS_OK && !skip; fake++)
         if (fake_accepted(s, &l, k, &other, (enum fake)fake)) {
             KS_AUTO_STR struct ks_str where = KS_STR_INIT;

@@ -274,7 +274,7 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
         fresh = ks_xcalloc(KS_MAX_CASES, sizeof *fresh);
         device_enter(&t, false);
         /* The emulated device's answers must not depend on how many trials went before. */
-        uint64_t round = (confirm ? 1u << 20 : 0) + (s->opt.device == KS_DEVICE_CUDA ? s->n_trials : 0);
+        uint64_t round = (confirm ? KS_ROUND_CONFIRM : 0) + (s->opt.device == KS_DEVICE_CUDA ? s->n_trials : 0);
         enum ks_code code = ks_cases_make(s, round, fresh, &t.n_cases, err);
         ks_device_lock_leave(&s->lock);
         if (code != KS_OK) {

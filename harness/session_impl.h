@@ -11,7 +11,8 @@
 #include "harness/session.h"
 #include "harness/stats.h"
 
-#define KS_MAX_CASES         48
+#define KS_MAX_CASES 48
+#define KS_ROUND_CONFIRM (1u << 20) /* rounds from here on are final confirmations */
 #define KS_MAX_CACHED_BUILDS 8
 
 /* Where each argument of the entry comes from. */
