@@ -13,7 +13,7 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 # libclang 22: Debian's folder, or KSCC_LIBCLANG_ROOT (a folder with include/ and lib/) where bootstrap put it.
 set(KSCC_LIBCLANG_ROOT "" CACHE PATH "prefix of libclang 22")
 find_path(LIBCLANG_INCLUDE clang-c/Index.h HINTS ${KSCC_LIBCLANG_ROOT}/include /usr/lib/llvm-22/include NO_DEFAULT_PATH REQUIRED)
-find_library(LIBCLANG_LIBRARY NAMES clang-22 clang HINTS ${KSCC_LIBCLANG_ROOT}/lib /usr/lib/llvm-22/lib NO_DEFAULT_PATH REQUIRED)
+find_library(LIBCLANG_LIBRARY NAMES clang-22 clang NAMES_PER_DIR HINTS ${KSCC_LIBCLANG_ROOT}/lib /usr/lib/llvm-22/lib NO_DEFAULT_PATH REQUIRED)
 add_library(kscc_libclang INTERFACE)
 target_include_directories(kscc_libclang SYSTEM INTERFACE ${LIBCLANG_INCLUDE})
 target_link_libraries(kscc_libclang INTERFACE ${LIBCLANG_LIBRARY})
