@@ -5,8 +5,10 @@
 #include "analyzer/clang_internal.h"
 
 #include "analyzer/args.h"
+#include "base/file.h"
 #include "base/limits.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 struct collect {
@@ -161,6 +163,21 @@ static size_t count_errors(CXTranslationUnit tu)
     return n;
 }
 
+/* Some builds of libclang look for their own headers beside the program: they are told where theirs are: clang/22
+ * beside the library, when it is there. */
+static void add_resource_dir(struct ks_args *args)
+{
+    Dl_info info;
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    KS_AUTO_FREE char *library = NULL;
+    if (!dladdr((const void *)(uintptr_t)clang_getClangVersion, &info) || !(library = realpath(info.dli_fname, NULL)))
+        return;
+    ks_path_dir(&dir, library);
+    ks_str_add(&dir, "/clang/22");
+    if (ks_file_exists(ks_str_cstr(&dir)))
+        ks_args_addf(args, "-resource-dir=%s", ks_str_cstr(&dir));
+}
+
 /* Units that look at the compiler's name may only make sense with nvcc's: a second attempt claims to be nvcc, and counts when it
  * has fewer errors. */
 static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len,
@@ -169,6 +186,7 @@ static enum ks_code parse_unit(CXIndex index, const char *path, const char *sour
     KS_AUTO_ARGS struct ks_args args;
     ks_args_init(&args);
     ks_clang_args(opt, &args);
+    add_resource_dir(&args);
     struct CXUnsavedFile unsaved = {.Filename = path, .Contents = source, .Length = (unsigned long)source_len};
     CXTranslationUnit best = NULL;
     enum CXErrorCode rc = CXError_Success;
