@@ -42,6 +42,6 @@ wait
 echo "searches took $(($(date +%s) - start)) s"
 
 for name in "${names[@]}"; do
-    KSCC_RECHECK_DEVICE=cuda "$here/tests/recheck/run.sh" "$out/objects" "$name" >"$out/$name.recheck" 2>&1
+    "$here/tests/recheck/run.sh" "$out/objects" large "$name" >"$out/$name.recheck" 2>&1
 done
 python3 "$here/tests/gpu/summarise.py" "$out" "${names[@]}"
