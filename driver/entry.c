@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "driver/agent_replay.h"
 #include "driver/certificate.h"
+#include "driver/known.h"
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/search.h"
@@ -11,8 +12,6 @@
 #include "driver/stop.h"
 
 #include <string.h>
-
-static const char keep_baseline[] = "the baseline object stays";
 
 /* ---- content key ---------------------------------------------------------------------------------------------------- */
 
@@ -36,57 +35,6 @@ static void content_key(const struct ks_entry_context *x, const struct ks_json *
                 (long long)s->sample);
     add_text(&h, ks_str_cstr(&text));
     ks_hash_final_hex(&h, ret_hex);
-}
-
-/* ---- what the store already knows ----------------------------------------------------------------------------------- */
-
-enum known { KNOWN_NOTHING, KNOWN_CERTIFICATE, KNOWN_NO_GAIN, KNOWN_NOT_ALLOWED };
-
-/* A search with at least this budget ended on its own and found nothing. */
-static bool ended_without_gain(const struct ks_entry_context *x, const char *key, const struct ks_budget *budget)
-{
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    KS_AUTO_JSON struct ks_json *j = NULL;
-    struct ks_err err;
-    ks_store_path(x->store, key, KS_OUTCOME_FILE, &path);
-    if (ks_json_read_file(ks_str_cstr(&path), &j, &err) != KS_OK || ks_json_get_i64(j, "gate_version", -1) != KS_GATE_VERSION ||
-        !ks_streq(ks_json_get_str(j, "agent", NULL), x->unit->settings->agent))
-        return false;
-    const char *why = ks_json_get_str(j, "stopped_by", "");
-    return strcmp(why, "exhausted") == 0 ||
-           (strcmp(why, "trials") == 0 && ks_json_get_i64(j, "budget_trials", 0) >= budget->trials);
-}
-
-static enum known look_up(const struct ks_entry_context *x, const char *key)
-{
-    const struct ks_settings *s = x->unit->settings;
-    KS_AUTO_JSON struct ks_json *certificate = NULL;
-    struct ks_err err;
-    enum ks_code code = ks_store_certificate(x->store, key, &certificate, &err);
-    bool approved = code == KS_OK && ks_store_is_approved(x->store, key);
-    if (code == KS_OK && s->policy == KS_POLICY_APPROVED && !approved) {
-        ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s",
-               x->unit->path, key, key, keep_baseline);
-        return KNOWN_NOT_ALLOWED;
-    }
-    if (code != KS_OK && s->policy == KS_POLICY_APPROVED) {
-        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,
-               x->store->dir, keep_baseline);
-        return KNOWN_NOT_ALLOWED;
-    }
-    if (s->fresh)
-        return KNOWN_NOTHING;
-    if (code == KS_OK) {
-        const struct ks_json *speedup = ks_json_get(certificate, "speedup");
-        ks_say_progress("%s: certificate %.12s from the store: %s, %.2fx [%.2f, %.2f]%s", x->unit->path, key,
-                        ks_json_get_str(certificate, "entry", "?"), ks_json_get_num(speedup, "estimate", 0),
-                        ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0),
-                        ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
-        return KNOWN_CERTIFICATE;
-    }
-    if (code == KS_ERR_MISMATCH || code == KS_ERR_SYNTAX)
-        ks_say_instead(&err, "searching again");
-    return ended_without_gain(x, key, &s->budget) ? KNOWN_NO_GAIN : KNOWN_NOTHING;
 }
 
 /* ---- the search ----------------------------------------------------------------------------------------------------- */
@@ -232,6 +180,13 @@ static enum ks_code search(struct running *r, struct ks_err *err)
     return KS_OK;
 }
 
+static bool has_certificate(const struct running *r)
+{
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    struct ks_err err;
+    return ks_store_certificate(r->x->store, r->key, &certificate, &err) == KS_OK;
+}
+
 static enum ks_code keep_finding(struct running *r, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
@@ -244,6 +199,10 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
                            .budget = r->search.budget,
                            .agent = r->x->unit->settings->agent};
     struct ks_trace *trace = ks_steal(r->trace);
+    if (!r->result.confirm && has_certificate(r)) { /* its files stay as they are */
+        ks_trace_abandon(trace);
+        return KS_OK;
+    }
     KS_TRY(ks_trace_close(trace, f.trace_hash, err));
     if (r->memory) {
         ks_path_join(&path, r->x->store->dir, "memory.json");
@@ -255,16 +214,13 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
 static void running_release(struct running *r)
 {
     struct ks_err err;
-    char hex[65];
     ks_search_release(&r->search);
     ks_session_free(r->session);
     if (r->agent)
         r->agent->free(r->agent);
     ks_memory_free(r->memory);
-    if (r->trace) {
-        enum ks_code closed = ks_trace_close(r->trace, hex, &err);
-        (void)closed; /* what failed before has been said */
-    }
+    if (r->trace)
+        ks_trace_abandon(r->trace);
     ks_journal_release(&r->journal);
     ks_json_free(r->profile);
     ks_json_free(r->device);
@@ -297,7 +253,7 @@ static bool run_search(struct running *r)
     if (code == KS_OK)
         return true;
     ks_wrap(&err, "entry '%s'", r->contract->entry);
-    ks_say_instead(&err, keep_baseline);
+    ks_say_instead(&err, KS_KEEP_BASELINE);
     return false;
 }
 
@@ -309,7 +265,7 @@ static void say_no_gain(const struct ks_entry_context *x, const struct ks_contra
     ks_report_trials(x->store, key, &trials);
     ks_diags_add(&d, KS_SEV_REMARK, contract->path, contract->entry_line, contract->entry_col, (uint32_t)strlen(contract->entry),
                  "gate", "no candidate of '%s' passed the gate%s (%s), %s", contract->entry, before, ks_str_cstr(&trials),
-                 keep_baseline);
+                 KS_KEEP_BASELINE);
     bool in_source = strcmp(contract->path, x->unit->path) == 0;
     ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
     ks_diags_release(&d);
@@ -337,7 +293,7 @@ static bool bind(const struct ks_entry_context *x, const struct ks_contract *con
     }
     ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
     if (!ok)
-        ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s", contract->entry, keep_baseline);
+        ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s", contract->entry, KS_KEEP_BASELINE);
     ks_diags_release(&d);
     return ok;
 }
@@ -356,19 +312,21 @@ static void fill_emission(const struct ks_entry_context *x, const struct ks_sign
                                 .key = ks_arena_strdup(a, key)};
 }
 
-/* Searches under the store's lock, for somebody may have found it while we waited.  True: there is a certificate. */
+/* True: there is a certificate that may be emitted. */
 static bool find_certificate(struct running *r)
 {
     const struct ks_entry_context *x = r->x;
-    enum known known = look_up(x, r->key);
-    if (known == KNOWN_NO_GAIN)
+    enum ks_known known = ks_known_look_up(x, r->key);
+    if (known == KS_KNOWN_NO_GAIN)
         say_no_gain(x, r->contract, r->key, " in an earlier search (--kscc-fresh searches again)");
-    if (known != KNOWN_NOTHING)
-        return known == KNOWN_CERTIFICATE;
-    if (!run_search(r))
-        return false;
-    if (!r->result.confirm) {
-        say_no_gain(x, r->contract, r->key, "");
+    if (known != KS_KNOWN_NOTHING)
+        return known == KS_KNOWN_CERTIFICATE;
+    bool ran = run_search(r);
+    if (!ran || !r->result.confirm) {
+        if (ks_known_older(x, r->key))
+            return true;
+        if (ran)
+            say_no_gain(x, r->contract, r->key, "");
         return false;
     }
     KS_AUTO_STR struct ks_str line = KS_STR_INIT, report = KS_STR_INIT;

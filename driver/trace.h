@@ -22,6 +22,8 @@ void ks_trace_wall(struct ks_trace *t, struct ks_json *fields);
 /* Ends the files under their final names.  ret_hex: SHA-256 of the trace.  Frees t whatever happens.  Errors: KS_ERR_IO for any
  * write that failed since the start. */
 KS_NODISCARD enum ks_code ks_trace_close(struct ks_trace *t, char ret_hex[65], struct ks_err *err);
+/* Ends a trace that is not to be kept: what was written stays under its .part name. */
+void ks_trace_abandon(struct ks_trace *t);
 
 /* Copy of `j` without the members that differ between two equal runs (names in trace.c). */
 struct ks_json *ks_json_repeatable(const struct ks_json *j);

@@ -1,0 +1,80 @@
+#include "driver/known.h"
+
+#include "base/file.h"
+#include "driver/certificate.h"
+#include "driver/say.h"
+
+#include <string.h>
+
+/* A search with at least this budget ended on its own and found nothing. */
+static bool ended_without_gain(const struct ks_entry_context *x, const char *key, const struct ks_budget *budget)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    struct ks_err err;
+    ks_store_path(x->store, key, KS_OUTCOME_FILE, &path);
+    if (ks_json_read_file(ks_str_cstr(&path), &j, &err) != KS_OK || ks_json_get_i64(j, "gate_version", -1) != KS_GATE_VERSION ||
+        !ks_streq(ks_json_get_str(j, "agent", NULL), x->unit->settings->agent))
+        return false;
+    const char *why = ks_json_get_str(j, "stopped_by", "");
+    return strcmp(why, "exhausted") == 0 ||
+           (strcmp(why, "trials") == 0 && ks_json_get_i64(j, "budget_trials", 0) >= budget->trials);
+}
+
+static void say_known(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate)
+{
+    const struct ks_json *speedup = ks_json_get(certificate, "speedup");
+    ks_say_progress("%s: certificate %.12s from the store: %s, %.2fx [%.2f, %.2f]%s", x->unit->path, key,
+                    ks_json_get_str(certificate, "entry", "?"), ks_json_get_num(speedup, "estimate", 0),
+                    ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0),
+                    ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
+}
+
+static enum ks_known look_up_approved(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate)
+{
+    if (certificate && ks_store_is_approved(x->store, key)) {
+        say_known(x, key, certificate);
+        return KS_KNOWN_CERTIFICATE;
+    }
+    if (certificate)
+        ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s",
+               x->unit->path, key, key, KS_KEEP_BASELINE);
+    else
+        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,
+               x->store->dir, KS_KEEP_BASELINE);
+    return KS_KNOWN_NOT_ALLOWED;
+}
+
+enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key)
+{
+    const struct ks_settings *s = x->unit->settings;
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    struct ks_err err;
+    enum ks_code code = ks_store_certificate(x->store, key, &certificate, &err);
+    if (s->policy == KS_POLICY_APPROVED)
+        return look_up_approved(x, key, certificate);
+    if (s->fresh)
+        return KS_KNOWN_NOTHING;
+    if (certificate && ks_streq(ks_json_get_str(certificate, "stopped_by", NULL), "signal")) {
+        ks_say_progress("%s: the search that found certificate %.12s was interrupted", x->unit->path, key);
+        return KS_KNOWN_NOTHING;
+    }
+    if (certificate) {
+        say_known(x, key, certificate);
+        return KS_KNOWN_CERTIFICATE;
+    }
+    if (code == KS_ERR_MISMATCH || code == KS_ERR_SYNTAX)
+        ks_say_instead(&err, "searching again");
+    return ended_without_gain(x, key, &s->budget) ? KS_KNOWN_NO_GAIN : KS_KNOWN_NOTHING;
+}
+
+/* A search that found nothing, or failed, takes nothing away from what was proved before. */
+bool ks_known_older(const struct ks_entry_context *x, const char *key)
+{
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    struct ks_err err;
+    if (ks_store_certificate(x->store, key, &certificate, &err) != KS_OK)
+        return false;
+    say_known(x, key, certificate);
+    return true;
+}

@@ -1,0 +1,22 @@
+#ifndef KS_DRIVER_KNOWN_H
+#define KS_DRIVER_KNOWN_H
+
+/* What the store already knows about a key, before a search is worth its time. */
+
+#include "driver/entry.h"
+
+/* How every sentence about an entry that stays as it is ends. */
+#define KS_KEEP_BASELINE "the baseline object stays"
+
+enum ks_known {
+    KS_KNOWN_NOTHING,     /* search */
+    KS_KNOWN_CERTIFICATE, /* emit */
+    KS_KNOWN_NO_GAIN,     /* a search with at least this budget found nothing */
+    KS_KNOWN_NOT_ALLOWED  /* the policy wants an approved certificate: said */
+};
+enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key);
+/* After a search that found nothing, or failed: is there a valid certificate of an earlier one?  It loses nothing of its worth.
+ */
+bool ks_known_older(const struct ks_entry_context *x, const char *key);
+
+#endif
