@@ -133,8 +133,57 @@ static bool is_wall_name(const char *name)
     return false;
 }
 
+/* Length of a name that differs in every run at p, 0: none: a scratch folder ("/tmp/kscc-work.4fZk2q/" as a whole), nvcc's
+ * temporary files. */
+static size_t scratch_name(const char *p)
+{
+    size_t len = strcspn(p, " \t\n\"':,;()[]");
+    const char *work = memmem(p, len, "/kscc-work.", strlen("/kscc-work."));
+    if (*p == '/' && work) {
+        const char *end = memchr(work + 1, '/', len - (size_t)(work + 1 - p));
+        return end ? (size_t)(end + 1 - p) : len;
+    }
+    return ks_str_starts(p, "tmpxft_") ? strlen("tmpxft_") + strspn(p + strlen("tmpxft_"), "0123456789abcdef_") : 0;
+}
+
+void ks_text_repeatable(const char *text, struct ks_str *out)
+{
+    while (*text) {
+        size_t skipped = scratch_name(text);
+        if (skipped)
+            text += skipped;
+        else
+            ks_str_addc(out, *text++);
+    }
+}
+
+/* ptxas says how long it took; the rest of its text is the same in every run. */
+static void add_without_times(const char *text, struct ks_str *out)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n"), with_newline = len + (text[len] == '\n');
+        if (!memmem(text, len, "Compile time", strlen("Compile time")))
+            ks_str_addn(out, text, with_newline);
+        text += with_newline;
+    }
+}
+
+static struct ks_json *repeatable_string(const char *name, const char *text)
+{
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    if (name && strcmp(name, "ptxas") == 0)
+        add_without_times(text, &out);
+    else if (name && strcmp(name, "file") == 0) /* where a checkout lies is no part of the unit */
+        ks_str_add(&out, ks_path_base(text));
+    else
+        ks_text_repeatable(text, &out);
+    return ks_json_string(ks_str_cstr(&out));
+}
+
 struct ks_json *ks_json_repeatable(const struct ks_json *j)
 {
+    if (ks_json_is_string(j))
+        return repeatable_string(ks_json_key(j), ks_json_str(j));
     if (!ks_json_is_object(j) && !ks_json_is_array(j))
         return ks_json_copy(j);
     bool object = ks_json_is_object(j);

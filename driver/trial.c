@@ -14,6 +14,15 @@ static char *copy_or_null(const char *s)
     return s ? ks_xstrdup(s) : NULL;
 }
 
+static char *repeatable_or_null(const char *s)
+{
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    if (!s)
+        return NULL;
+    ks_text_repeatable(s, &out);
+    return ks_str_detach(&out, NULL);
+}
+
 void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract *c, struct ks_trial *ret)
 {
     enum ks_gate failed = ks_verdict_failed_gate(v);
@@ -22,7 +31,7 @@ void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract 
         .outcome = v->outcome,
         .correct = v->outcome != KS_OUTCOME_REJECTED || failed >= KS_GATE_TIME,
         .failed_gate = failed < KS_N_GATES ? ks_xstrdup(ks_gate_text(failed)) : NULL,
-        .reason = failed < KS_N_GATES ? copy_or_null(v->gates[failed].reason) : NULL,
+        .reason = failed < KS_N_GATES ? repeatable_or_null(v->gates[failed].reason) : NULL,
         .speedup = v->speedup,
         .speedup_lo = v->speedup_lo,
         .speedup_hi = v->speedup_hi,

@@ -11,7 +11,7 @@ expect_no_err() { if grep -qF -- "$1" err; then fail "stderr has: $1"; sed 's/^/
 expect_out_empty() { [ ! -s out ] || { fail "stdout is not empty"; head -5 out; }; }
 expect_file() { [ -s "$1" ] || fail "no file $1"; }
 expect_no_file() { [ ! -e "$1" ] || fail "there is a file $1"; }
-expect_same() { cmp -s "$1" "$2" || { fail "$1 and $2 differ"; diff "$1" "$2" | head -20; }; }
+expect_same() { cmp -s "$1" "$2" || { fail "$1 and $2 differ"; diff "$1" "$2" | head -8 | cut -c1-400; }; }
 # expect_symbol OBJECT NAME: a defined text symbol
 expect_symbol() { nm "$1" | grep -qE " T $2\$" || { fail "$1 does not define $2"; nm "$1" | head -30; }; }
 skip() { echo "SKIP: $*"; exit 0; }

@@ -74,6 +74,27 @@ TEST(what_differs_goes_to_the_wall_file)
     CHECK(strstr(trace, "wall") == NULL);
 }
 
+TEST(folders_and_the_times_of_ptxas_are_left_out)
+{
+    struct ks_err err = {0};
+    static const char text[] =
+        "{\"ptxas\":\"Used 8 registers\\nCompile time = 2.9 ms\\nUsed 9\",\"lines\":[{\"file\":\"/tmp/x/a.cu\",\"line\":3}],"
+        "\"wall\":{\"x\":1}}";
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    CHECK_OK(ks_json_parse(text, strlen(text), "test", &j, &err));
+    KS_AUTO_JSON struct ks_json *same = ks_json_repeatable(j);
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    ks_json_print(same, &out);
+    CHECK_STR(ks_str_cstr(&out), "{\"ptxas\":\"Used 8 registers\\nUsed 9\",\"lines\":[{\"file\":\"a.cu\",\"line\":3}]}");
+}
+
+TEST(scratch_names_are_left_out_of_texts)
+{
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    ks_text_repeatable("ld: /tmp/kscc-work.4fZk2q/candidate-1/unit.o: in function 'tmpxft_00001c0d_00000000-6_a', /usr/bin/x", &out);
+    CHECK_STR(ks_str_cstr(&out), "ld: candidate-1/unit.o: in function '-6_a', /usr/bin/x");
+}
+
 TEST(a_trace_that_cannot_be_written_is_an_error)
 {
     struct ks_err err = {0};
