@@ -41,8 +41,8 @@ static bool moves_with_lane(const struct ks_var *v)
     return false;
 }
 
-/* Of an index whose loop variables are at their first values. */
-static enum ks_lane_stride classify(const struct ks_poly *p, int64_t *ret_stride)
+/* Of a byte offset whose loop variables are at their first values; stride in elements of step_bytes. */
+static enum ks_lane_stride classify(const struct ks_poly *p, int64_t step_bytes, int64_t *ret_stride)
 {
     bool symbolic = false;
     int64_t coef = 0;
@@ -63,8 +63,11 @@ static enum ks_lane_stride classify(const struct ks_poly *p, int64_t *ret_stride
         else if (n_thread == 1)
             symbolic = true;
     }
-    *ret_stride = coef;
-    return symbolic ? KS_STRIDE_SYMBOLIC : coef == 0 ? KS_STRIDE_UNIFORM : coef == 1 ? KS_STRIDE_UNIT : KS_STRIDE_CONSTANT;
+    *ret_stride = coef / step_bytes;
+    return symbolic             ? KS_STRIDE_SYMBOLIC
+           : coef == 0          ? KS_STRIDE_UNIFORM
+           : coef == step_bytes ? KS_STRIDE_UNIT
+                                : KS_STRIDE_CONSTANT;
 }
 
 static const struct ks_node *definition(const struct ks_var *v)
@@ -101,8 +104,9 @@ static struct ks_poly between_wraps(const struct ks_expand *x, const struct ks_k
 
 static void classify_access(struct access_ctx *c, struct ks_access *a)
 {
-    struct ks_poly first = ks_poly_first_iteration(c->m->arena, c->k, &a->index);
-    a->stride = a->buffer ? classify(&first, &a->lane_stride_elem) : KS_STRIDE_IRREGULAR;
+    struct ks_poly first = ks_poly_first_iteration(c->m->arena, c->k, &a->bytes);
+    int64_t step = ks_type_step(a->element);
+    a->stride = a->buffer ? classify(&first, step, &a->lane_stride_elem) : KS_STRIDE_IRREGULAR;
     if (!(a->thread_mask & KS_THREAD_X)) {
         a->stride = KS_STRIDE_UNIFORM;
         a->lane_stride_elem = 0;
@@ -111,7 +115,7 @@ static void classify_access(struct access_ctx *c, struct ks_access *a)
     if (a->stride == KS_STRIDE_IRREGULAR && first.known && first.has_opaque + first.n_terms > 0) {
         struct ks_poly inside = between_wraps(&c->expand, c->k, first);
         int64_t stride = 0;
-        a->wrapped_stride = classify(&inside, &stride);
+        a->wrapped_stride = classify(&inside, step, &stride);
     }
 }
 
@@ -237,6 +241,7 @@ static void add_access(struct access_ctx *c, const struct ks_node *n, struct ks_
                           .call = c->call};
     a.space = space_of(a.buffer);
     a.thread_mask = address.thread_mask;
+    a.bytes = address.bytes;
     a.index = ks_poly_div(c->m->arena, &address.bytes, ks_type_step(element));
     a.loop = ks_loop_around(c->k->loops, c->k->n_loops, c->call ? c->call : n);
     read_member(n, &a);

@@ -31,12 +31,12 @@ static struct block_shape shape_of(const struct ks_kernel *k, const struct ks_la
 /* Every term but those of threadIdx.x and loops moves by whole 16-byte units; blockDim counts as its constant. */
 static bool is_aligned16(const struct ks_access *a, const struct block_shape *s)
 {
-    if (!a->index.known || !a->buffer)
+    if (!a->bytes.known || !a->buffer)
         return false;
-    for (size_t i = 0; i < a->index.n_terms; i++) {
-        const struct ks_term *t = &a->index.terms[i];
+    for (size_t i = 0; i < a->bytes.n_terms; i++) {
+        const struct ks_term *t = &a->bytes.terms[i];
         bool skip = false;
-        uint64_t unit = (uint64_t)t->coef * (uint64_t)ks_type_step(a->element);
+        uint64_t unit = (uint64_t)t->coef;
         for (size_t k = 0; k < t->n_factors; k++) {
             enum ks_var_kind kind = t->factors[k].kind;
             skip |= kind == KS_VAR_THREAD_X || kind == KS_VAR_LOOP;

@@ -17,6 +17,29 @@ static bool refers_to(CXCursor cursor, const char *prefix)
     return is_it;
 }
 
+/* An overload that is not chosen yet, or a template whose arguments are not known: the first candidate. */
+static CXCursor find_overload(CXCursor cursor)
+{
+    ks_cursors kids = {0};
+    ks_conv_children(cursor, &kids);
+    CXCursor found = clang_getNullCursor();
+    for (size_t i = 0; i < kids.n && clang_Cursor_isNull(found); i++) {
+        if (clang_getCursorKind(kids.data[i]) == CXCursor_OverloadedDeclRef && clang_getNumOverloadedDecls(kids.data[i]) > 0)
+            found = clang_getOverloadedDecl(kids.data[i], 0);
+        else
+            found = find_overload(kids.data[i]);
+    }
+    ks_vec_release(&kids);
+    return found;
+}
+
+/* The function that a callee expression names; null when it is a value. */
+static CXCursor function_of(CXCursor callee)
+{
+    CXCursor function = clang_getCursorReferenced(callee);
+    return clang_Cursor_isNull(function) ? find_overload(callee) : function;
+}
+
 /* Arguments that a function takes by non-const reference can be changed by the call. */
 static void note_reference_arguments(CXCursor function, const struct ks_node *call)
 {
@@ -35,10 +58,10 @@ static void note_reference_arguments(CXCursor function, const struct ks_node *ca
 static struct ks_node *convert_launch(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids)
 {
     struct ks_node *n = ks_conv_new(c, cursor, KS_NODE_LAUNCH, parent);
-    n->name = ks_conv_string(c, clang_getCursorSpelling(kids->data[0]));
-    CXCursor callee = clang_getCursorReferenced(kids->data[0]);
+    CXCursor callee = function_of(kids->data[0]);
     if (!clang_Cursor_isNull(callee))
         n->symbol = ks_conv_symbol(c, callee);
+    n->name = n->symbol ? n->symbol->name : ks_conv_string(c, clang_getCursorSpelling(kids->data[0]));
     ks_cursors config = {0};
     ks_conv_children(kids->data[1], &config);
     n->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, 4 + kids->n);
@@ -151,6 +174,11 @@ struct ks_node *ks_conv_call(struct ks_conv *c, CXCursor cursor, struct ks_node 
         n->callee = callee;
     if (callee && callee->kind == KS_NODE_DECL_REF)
         n->symbol = callee->symbol;
+    CXCursor chosen = n->symbol ? clang_getNullCursor() : function_of(kids->data[0]);
+    if (!clang_Cursor_isNull(chosen))
+        n->symbol = ks_conv_symbol(c, chosen);
+    if (n->name[0] == '\0' && n->symbol)
+        n->name = n->symbol->name;
     if (n->name[0] == '\0' && callee && callee->name)
         n->name = callee->name;
     ks_conv_adopt(c, n, kids->data + 1, kids->n - 1);

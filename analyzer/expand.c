@@ -1,6 +1,7 @@
 #include "analyzer/expand.h"
 
 #include "analyzer/poly.h"
+#include "analyzer/reaching.h"
 #include "analyzer/usage.h"
 #include "base/str.h"
 
@@ -85,6 +86,32 @@ static const struct ks_node *argument_of(const struct ks_expand *x, const struct
     return NULL;
 }
 
+/* What an assignment makes of the value `p` before it. */
+static struct ks_poly after_write(struct ks_expand *x, struct ks_poly p, const struct ks_write *w, int depth)
+{
+    const char *op = w->node->op;
+    struct ks_poly value = w->value ? expand(x, w->value, depth + 1) : ks_poly_const(x->arena, 1);
+    if (ks_streq(op, "="))
+        return value;
+    if (ks_streq(op, "*="))
+        return ks_poly_mul(x->arena, &p, &value);
+    if (ks_streq(op, "-=") || ks_streq(op, "--"))
+        value = ks_poly_scale(x->arena, &value, -1);
+    else if (!ks_streq(op, "+=") && !ks_streq(op, "++"))
+        return ks_poly_unknown();
+    return ks_poly_add(x->arena, &p, &value);
+}
+
+/* A variable that straight-line code changes has a known value at each place. */
+static struct ks_poly expand_changing(struct ks_expand *x, const struct ks_node *n, struct ks_poly first, int depth)
+{
+    const struct ks_write *writes[KS_MAX_REACHING];
+    int n_writes = ks_reaching_writes(n->symbol, n, writes);
+    for (int i = 0; i < n_writes; i++)
+        first = after_write(x, first, writes[i], depth);
+    return n_writes >= 0 && first.known ? first : opaque(x, n);
+}
+
 static struct ks_poly expand_symbol(struct ks_expand *x, const struct ks_node *n, int depth)
 {
     const struct ks_symbol *s = n->symbol;
@@ -96,22 +123,24 @@ static struct ks_poly expand_symbol(struct ks_expand *x, const struct ks_node *n
         return ks_poly_var(x->arena, (struct ks_var){.kind = KS_VAR_LOOP, .symbol = s});
     if (!is_integer(s->type))
         return ks_poly_unknown();
-    bool fixed = s->n_writes == 0 && !s->address_taken && !s->is_reference;
-    struct ks_poly as_symbol =
-        ks_poly_var(x->arena, (struct ks_var){.kind = KS_VAR_SYMBOL, .symbol = s, .thread_mask = s->thread_mask});
+    struct ks_var as_var = {
+        .kind = KS_VAR_SYMBOL, .symbol = s, .thread_mask = s->kind == KS_SYM_PARAM ? s->incoming_mask : s->thread_mask};
+    struct ks_poly as_symbol = ks_poly_var(x->arena, as_var), first = as_symbol;
     const struct ks_node *arg = argument_of(x, s);
-    if (arg && s->n_writes == 0) {
+    if (arg) {
         struct ks_expand caller = *x->caller;
         caller.steps_left = x->steps_left;
-        return expand(&caller, arg, depth + 1);
+        first = expand(&caller, arg, depth + 1);
     }
     if (s->kind == KS_SYM_PARAM)
-        return fixed ? as_symbol : opaque(x, n);
+        return s->n_writes > 0 || s->address_taken ? expand_changing(x, n, first, depth) : first;
     if (s->kind != KS_SYM_LOCAL)
         return s->kind == KS_SYM_OTHER || s->kind == KS_SYM_CONSTANT || s->kind == KS_SYM_HOST_GLOBAL ? as_symbol : opaque(x, n);
-    if (!fixed || !s->decl || s->decl->n_children == 0)
+    if (s->address_taken || s->is_reference || !s->decl)
         return opaque(x, n);
-    struct ks_poly p = expand(x, s->decl->children[0], depth + 1);
+    struct ks_poly p = s->decl->n_children ? expand(x, s->decl->children[0], depth + 1) : ks_poly_unknown();
+    if (s->n_writes > 0)
+        return expand_changing(x, n, p, depth);
     bool bare = p.known && p.n_terms == 1 && p.terms[0].n_factors == 1 && p.terms[0].factors[0].kind == KS_VAR_OPAQUE &&
                 p.terms[0].coef == 1;
     return !p.known || bare ? as_symbol : p; /* the name says more than a text from elsewhere */
@@ -267,29 +296,52 @@ static bool stays_in_buffer(struct ks_expand *x, const struct ks_symbol *s, cons
     return n_seen == s->n_writes;
 }
 
+static struct ks_address pointer_after_write(struct ks_expand *x, struct ks_address a, const struct ks_symbol *s,
+                                             const struct ks_write *w, int depth)
+{
+    const char *op = w->node->op;
+    int64_t step = ks_type_step(s->type ? s->type->element : NULL);
+    if (ks_streq(op, "=")) {
+        struct ks_address to = pointer(x, w->value, depth + 1);
+        bool found = to.buffer || to.through_memory;
+        return found ? to : s->n_writes == 1 ? at_start(x, s) : nowhere(); /* set once, from elsewhere: a buffer of its own */
+    }
+    if (ks_streq(op, "+=") || ks_streq(op, "-="))
+        return moved(x, a, w->value, ks_streq(op, "-=") ? -step : step, depth);
+    struct ks_poly bytes = ks_poly_const(x->arena, ks_streq(op, "--") ? -step : step);
+    a.bytes = ks_poly_add(x->arena, &a.bytes, &bytes);
+    return a;
+}
+
 static struct ks_address pointer_symbol(struct ks_expand *x, const struct ks_node *n, int depth)
 {
     const struct ks_symbol *s = n->symbol;
     if (!s)
         return nowhere();
     const struct ks_node *arg = argument_of(x, s);
-    if (arg && s->n_writes == 0) {
+    struct ks_address a = at_start(x, s);
+    if (arg) {
         struct ks_expand caller = *x->caller;
         caller.steps_left = x->steps_left;
-        return s->type && s->type->kind == KS_TYPE_POINTER ? pointer(&caller, arg, depth + 1) : lvalue(&caller, arg, depth + 1);
-    }
-    if (s->is_reference && s->decl && s->decl->n_children && s->kind == KS_SYM_LOCAL)
+        a = s->type && s->type->kind == KS_TYPE_POINTER ? pointer(&caller, arg, depth + 1) : lvalue(&caller, arg, depth + 1);
+    } else if (s->is_reference && s->decl && s->decl->n_children && s->kind == KS_SYM_LOCAL) {
         return pointer(x, s->decl->children[0], depth + 1);
+    }
     if (s->type && s->type->kind == KS_TYPE_ARRAY)
-        return at_start(x, s);
+        return a;
     const struct ks_node *init = s->decl && s->decl->kind == KS_NODE_VAR && s->decl->n_children ? s->decl->children[0] : NULL;
-    struct ks_address a = at_start(x, s);
     if (s->kind == KS_SYM_LOCAL && init && !(init->has_value && init->value == 0)) {
         struct ks_address from = pointer(x, init, depth + 1);
         if (from.buffer || from.through_memory)
             a = from;
     }
-    if (s->n_writes > 0 && s->kind != KS_SYM_SHARED) {
+    if (s->n_writes == 0 || s->kind == KS_SYM_SHARED)
+        return a;
+    const struct ks_write *writes[KS_MAX_REACHING];
+    int n_writes = ks_reaching_writes(s, n, writes);
+    for (int i = 0; i < n_writes; i++)
+        a = pointer_after_write(x, a, s, writes[i], depth);
+    if (n_writes < 0) {
         if (!stays_in_buffer(x, s, a.buffer, depth))
             a.buffer = NULL;
         a.bytes = ks_poly_unknown();

@@ -97,7 +97,8 @@ struct ks_symbol {
     bool is_reference;             /* a C++ reference; `type` is what it refers to */
     bool is_system;                /* declared in a system header, the toolkit's included */
     const struct ks_write *writes; /* newest first; those through references are counted in n_writes only */
-    unsigned thread_mask;          /* KS_THREAD_*: locals of device code */
+    unsigned thread_mask;          /* KS_THREAD_*: locals and parameters of device code */
+    unsigned incoming_mask;        /* parameters: KS_THREAD_* of what callers pass */
 };
 
 /* X(name) */
@@ -241,6 +242,7 @@ struct ks_access {
     const char *member;      /* a[i].x: "x", NULL otherwise */
     int64_t member_off_byte; /* 0 when no member */
     struct ks_poly index;    /* in elements of `element`; multi-dimensional arrays are linearised */
+    struct ks_poly bytes;    /* the same in bytes: known where a cast makes elements of an odd start, and index is not */
     enum ks_lane_stride stride;
     int64_t lane_stride_elem;   /* for UNIT and CONSTANT */
     bool base_aligned16;        /* index * size is a multiple of 16 bytes apart from threadIdx.x and loop terms, provably */

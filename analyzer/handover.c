@@ -212,8 +212,7 @@ static bool same_guards(const struct view *a, const struct view *b)
 static void view_of(struct match *mt, const struct ks_launch *l, const struct ks_access *a, struct view *ret)
 {
     *ret = (struct view){0};
-    ret->index = ks_poly_scale(mt->m->arena, &a->index, ks_type_step(a->element));
-    ret->index = in_entry_terms(mt, l, ret->index);
+    ret->index = in_entry_terms(mt, l, a->bytes);
     for (size_t i = 0; i < l->kernel->n_params && i < l->n_args; i++) {
         if (l->kernel->params[i] == a->buffer)
             ret->index = ks_poly_add(mt->m->arena, &ret->index, &l->arg_polys[i]);

@@ -155,6 +155,21 @@ static double bound_of_entry(double share, double gain)
     return 1.0 / (1.0 - share + share / gain);
 }
 
+/* What the device says limits the kernel, put to the layers that can change it. */
+static void add_bound(struct ks_case *c, enum ks_layer layer)
+{
+    const char *resource = "";
+    double ratio = ks_counters_bound(&c->counters, layer, &resource), gain = ks_counters_gain_without(&c->counters, layer);
+    if (ratio > 0.0 && c->heaviest > 0.0) { /* it strengthens what the source shows; alone it names no place */
+        size_t speaker = c->heaviest_at;
+        ks_case_add(c, "bound_ratio", ratio, 0.6 * ratio * ratio * ratio * ks_clamp(2.0 * c->heaviest, 0.0, 1.0), NULL,
+                    "%s alone would take %.0f %% of the time", resource, ratio * 100.0);
+        c->heaviest_at = speaker;
+    }
+    if (gain >= 1.0)
+        c->local_gain = gain;
+}
+
 static void judge(struct deriving *d, enum ks_layer layer, const struct ks_kernel *k, const struct ks_entry *e, size_t order)
 {
     struct ks_case c = {.facts = d->facts, .kernel = k, .entry = e, .arena = d->arena, .doubt = 1.0};
@@ -162,11 +177,13 @@ static void judge(struct deriving *d, enum ks_layer layer, const struct ks_kerne
     if (k) {
         c.ptxas = ptxas_of(d, k);
         ks_counters_read(d->profile, k->name, k->mangled, &c.counters);
-        if (d->total_ns > 0.0 && c.counters.time_ns >= 0.0)
-            share = c.counters.time_ns / d->total_ns;
+        if (d->total_ns > 0.0 && c.counters.total_ns >= 0.0)
+            share = c.counters.total_ns / d->total_ns;
     }
     c.profile = d->profile;
     layer_functions[layer](&c);
+    if (k)
+        add_bound(&c, layer);
     double score = (1.0 - c.doubt) * (0.25 + 0.75 * share); /* a kernel that takes no time is not worth a round */
     if (score >= KS_MIN_SCORE && c.heaviest > 0.0) {
         struct ranked r = {.order = order};
@@ -217,20 +234,29 @@ void ks_hypotheses_derive(const struct ks_facts *facts, const struct ks_ptxas_in
 
 /* ---- output ---- */
 
+/* The heaviest piece after `last` that is not the remark itself; equal weights go by their order. */
+static const struct ks_evidence *next_note(const struct ks_hypothesis *h, const struct ks_evidence *last)
+{
+    const struct ks_evidence *best = NULL;
+    for (size_t i = 0; i < h->n_evidence; i++) {
+        const struct ks_evidence *e = &h->evidence[i];
+        bool comes_later = !last || e->weight < last->weight || (e->weight == last->weight && e > last);
+        bool is_worth_it = e->line && e->weight >= KS_MIN_NOTE_WEIGHT && !ks_streq(e->text, h->text);
+        if (comes_later && is_worth_it && (!best || e->weight > best->weight))
+            best = e;
+    }
+    return best;
+}
+
 void ks_hypotheses_to_diags(const struct ks_hypotheses *h, const struct ks_facts *facts, struct ks_diags *out)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct ks_hypothesis *x = &h->data[i];
         ks_diags_add(out, KS_SEV_REMARK, facts->path, x->line, x->col, x->len, ks_layer_text(x->layer), "%s: %s", x->kernel,
                      x->text);
-        size_t n_notes = 0;
-        for (size_t k = 0; k < x->n_evidence && n_notes < KS_MAX_NOTES; k++) {
-            const struct ks_evidence *e = &x->evidence[k];
-            if (ks_streq(e->text, x->text) || !e->line || e->weight < KS_MIN_NOTE_WEIGHT)
-                continue;
+        const struct ks_evidence *e = next_note(x, NULL);
+        for (int n = 0; e && n < KS_MAX_NOTES; n++, e = next_note(x, e))
             ks_diags_add(out, KS_SEV_NOTE, facts->path, e->line, e->col, e->len, NULL, "%s", e->text);
-            n_notes++;
-        }
     }
 }
 

@@ -162,10 +162,7 @@ void ks_case_compute(struct ks_case *c)
     if (o.half_ops)
         ks_case_add(c, "half_scalar_ops", o.half_ops, 0.15, o.first_half, "half-precision arithmetic on one value at a time");
     const struct ks_counters *n = &c->counters;
-    double issue = n->issue_ns / n->time_ns, special = n->special_insts / n->warp_insts;
-    if (issue > 0.0)
-        ks_case_add(c, "issue_bound_ratio", issue, 0.7 * ks_clamp(issue, 0.0, 1.0) * ks_clamp(issue, 0.0, 1.0), NULL,
-                    "issuing the instructions alone takes %.0f %% of the time", issue * 100.0);
+    double special = n->special_insts / n->warp_insts;
     if (special > 0.0)
         ks_case_add(c, "special_inst_ratio", special, ks_clamp(2.0 * special, 0.0, 0.4), NULL,
                     "%.0f %% of the instructions are special functions", special * 100.0);

@@ -183,7 +183,7 @@ void ks_case_data_movement(struct ks_case *c)
     add_repeats(c);
     const struct ks_counters *n = &c->counters;
     double amplification = n->load_bytes / n->unique_bytes, dram = n->dram_bytes / n->unique_bytes,
-           l2 = n->l2_bytes / n->unique_bytes;
+           l2 = n->l1_miss_sectors * 32.0 / n->unique_bytes;
     if (amplification > 1.0)
         ks_case_add(c, "read_amplification", amplification, ks_clamp((amplification - 1.0) / (amplification + 2.0), 0.0, 0.85),
                     NULL, "global loads ask for %.1f bytes for each distinct byte touched", amplification);
@@ -192,9 +192,7 @@ void ks_case_data_movement(struct ks_case *c)
                     "%.1f bytes come from DRAM for each distinct byte touched", dram);
     if (l2 > 0.0)
         ks_case_add(c, "l2_bytes_ratio", l2, 0.0, NULL, "%.1f bytes come from L2 for each distinct byte touched", l2);
-    double per_byte = n->flops / (n->load_bytes + n->store_bytes);
+    double per_byte = (n->flops_fp32 + n->flops_fp16 + n->flops_fp64 + n->flops_tensor) / (n->load_bytes + n->store_bytes);
     if (per_byte >= 0.0)
         ks_case_add(c, "flops_per_byte", per_byte, 0.0, NULL, "%.2f floating-point operations for each byte requested", per_byte);
-    if (dram > 1.0 || amplification > 1.0)
-        c->local_gain = fmax(dram > 1.0 ? dram : 1.0, sqrt(fmax(amplification, 1.0)));
 }

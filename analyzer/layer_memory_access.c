@@ -206,9 +206,8 @@ void ks_case_memory_access(struct ks_case *c)
             c->doubt = 1.0 - (1.0 - c->doubt) * 0.5;
         ks_case_add(c, "sector_efficiency", efficiency, efficiency < 1.0 ? 0.85 * (1.0 - efficiency) : 0.0, NULL,
                     "only %.0f %% of the bytes in the sectors moved were asked for", efficiency * 100.0);
-        c->local_gain = 1.0 / ks_clamp(efficiency, 0.03, 1.0);
     }
-    double conflicts = n->shared_conflicts / n->shared_requests;
+    double conflicts = n->shared_conflicts / (n->shared_loads + n->shared_stores);
     if (conflicts > 0.0)
         ks_case_add(c, "shared_conflicts_per_request", conflicts, ks_clamp(0.2 * conflicts, 0.0, 0.6), NULL,
                     "shared-memory requests take %.2f extra passes each for bank conflicts", conflicts);

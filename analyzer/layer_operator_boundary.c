@@ -113,12 +113,12 @@ static double overhead_share(const struct ks_case *c)
     for (size_t i = 0; i < c->facts->n_kernels; i++) {
         struct ks_counters n;
         ks_counters_read(c->profile, c->facts->kernels[i].name, c->facts->kernels[i].mangled, &n);
-        if (n.time_ns >= 0.0 && n.launch_ns >= 0.0) {
-            time += n.time_ns + n.launch_ns;
-            overhead += n.launch_ns;
+        if (n.total_ns >= 0.0 && n.launch_ns >= 0.0) {
+            time += n.total_ns;
+            overhead += n.launch_ns * n.launches;
         }
     }
-    return time > 0.0 ? overhead / time : (double)NAN;
+    return time > 0.0 ? ks_clamp(overhead / time, 0.0, 1.0) : (double)NAN;
 }
 
 static void add_handovers(struct ks_case *c)

@@ -183,9 +183,10 @@ void ks_case_parallel_decomposition(struct ks_case *c)
         ks_case_add(c, "single_thread_sections", g.single, 0.08, g.first_single->children[0],
                     "one thread of the block works here while the others wait or are done");
     const struct ks_counters *n = &c->counters;
-    if (n->occupancy > 0.0)
-        ks_case_add(c, "occupancy", n->occupancy, ks_clamp(0.6 * (0.75 - n->occupancy), 0.0, 0.45), NULL,
-                    "%.0f %% of the warps that fit on an SM are resident", n->occupancy * 100.0);
+    double occupancy = n->warps_per_sm / ks_counters_max_warps(c->profile);
+    if (occupancy > 0.0)
+        ks_case_add(c, "occupancy", occupancy, ks_clamp(0.6 * (0.75 - occupancy), 0.0, 0.45), NULL,
+                    "%.0f %% of the warps that fit on an SM are resident", occupancy * 100.0);
     if (n->waves > 0.0) {
         double tail = ceil(n->waves) - n->waves, lost = tail / ceil(n->waves);
         ks_case_add(c, "waves", n->waves, n->waves < 1.0 ? 0.5 * (1.0 - n->waves) : 0.0, NULL,
@@ -197,6 +198,5 @@ void ks_case_parallel_decomposition(struct ks_case *c)
     if (lanes > 0.0) {
         ks_case_add(c, "lane_efficiency", lanes, 0.8 * (1.0 - ks_clamp(lanes, 0.0, 1.0)), NULL,
                     "%.0f %% of the lanes are active in an average instruction", lanes * 100.0);
-        c->local_gain = 1.0 / ks_clamp(lanes, 0.03, 1.0);
     }
 }

@@ -22,6 +22,17 @@ static bool is_tree_reduction(const struct ks_kernel *k, const struct ks_loop *l
     return false;
 }
 
+/* The same in a function that the kernel calls, where only the text of the loop is at hand: its step divides or shifts right. */
+static const struct ks_node *called_tree(const struct ks_barrier *b)
+{
+    for (const struct ks_node *p = b->call ? b->node->parent : NULL; p; p = p->parent) {
+        const struct ks_node *step = p->kind == KS_NODE_FOR ? p->children[2] : NULL;
+        if (ks_node_is(step, KS_NODE_BINARY, ">>=") || ks_node_is(step, KS_NODE_BINARY, "/="))
+            return p;
+    }
+    return NULL;
+}
+
 /* No access to shared or global memory between two barriers that stand in the same block of statements. */
 static bool nothing_between(const struct ks_kernel *k, const struct ks_node *a, const struct ks_node *b)
 {
@@ -42,16 +53,18 @@ static void add_barriers(struct ks_case *c)
     const struct ks_kernel *k = c->kernel;
     int n = 0, in_loop = 0, divergent = 0, removable = 0, trees = 0;
     const struct ks_barrier *first = NULL, *first_in_loop = NULL, *first_divergent = NULL, *first_removable = NULL, *last = NULL;
-    const struct ks_loop *tree = NULL;
+    const struct ks_node *tree = NULL;
     for (size_t i = 0; i < k->n_loops; i++) {
         if (is_tree_reduction(k, &k->loops[i]) && trees++ == 0)
-            tree = &k->loops[i];
+            tree = k->loops[i].node;
     }
     for (size_t i = 0; i < k->n_barriers; i++) {
         const struct ks_barrier *b = &k->barriers[i];
         if (b->is_warp)
             continue;
         first = n++ ? first : b;
+        if (called_tree(b) && trees++ == 0)
+            tree = called_tree(b);
         bool plain_loop = b->loop && !is_tree_reduction(k, b->loop);
         if (b->loop && (in_loop++ == 0 || (plain_loop && !first_in_loop)))
             first_in_loop = plain_loop ? b : first_in_loop;
@@ -69,7 +82,7 @@ static void add_barriers(struct ks_case *c)
                     "every iteration waits at a block barrier");
     if (trees)
         ks_case_add(
-            c, "tree_reductions", trees, (k->uses_shuffle ? 0.15 : 0.35) * fmin(trees, 2), tree->node,
+            c, "tree_reductions", trees, (k->uses_shuffle ? 0.15 : 0.35) * fmin(trees, 2), tree,
             "this reduction halves its threads step by step, and the whole block waits at each step, down to the last warp");
     if (removable)
         ks_case_add(c, "barriers_removable", removable, 0.3, first_removable->node,
@@ -131,16 +144,11 @@ void ks_case_synchronization(struct ks_case *c)
     if (c->kernel->uses_shuffle)
         ks_case_add(c, "shuffles", 1.0, 0.0, NULL, "lanes exchange values through shuffles");
     const struct ks_counters *n = &c->counters;
-    if (n->barriers / n->warps >= 0.0)
-        ks_case_add(c, "barriers_per_warp", n->barriers / n->warps, 0.0, NULL, "a warp passes %.1f barriers",
-                    n->barriers / n->warps);
-    if (n->atomics / n->warps > 0.0)
-        ks_case_add(c, "atomics_per_warp", n->atomics / n->warps, 0.0, NULL, "a warp makes %.1f atomic requests",
-                    n->atomics / n->warps);
-    double waiting = n->barrier_ns / n->time_ns;
-    if (waiting > 0.0) {
-        ks_case_add(c, "barrier_time_ratio", waiting, waiting, NULL, "%.0f %% of the time is waiting at barriers",
-                    waiting * 100.0);
-        c->local_gain = 1.0 / (1.0 - ks_clamp(waiting, 0.0, 0.95));
-    }
+    double warps = n->blocks * ceil(n->threads_per_block / 32.0);
+    if (n->barriers / warps > 0.0)
+        ks_case_add(c, "barriers_per_warp", n->barriers / warps, 0.0, NULL, "a warp arrives at %.1f barriers",
+                    n->barriers / warps);
+    if (n->atomics / warps > 0.0)
+        ks_case_add(c, "atomics_per_warp", n->atomics / warps, 0.0, NULL, "a warp makes %.1f atomic requests",
+                    n->atomics / warps);
 }

@@ -144,7 +144,7 @@ static bool visit_locals(const struct ks_node *n, void *ctx)
 
 static unsigned symbol_mask(const struct ks_symbol *s)
 {
-    unsigned mask = 0;
+    unsigned mask = s->incoming_mask;
     if (s->decl && s->decl->n_children)
         mask |= ks_node_thread_mask(s->decl->children[0]);
     for (const struct ks_write *w = s->writes; w; w = w->next)
@@ -177,9 +177,9 @@ static bool visit_call(const struct ks_node *n, void *data)
     if (!f || f->is_global)
         return true;
     for (size_t i = 0; i < f->n_params && i < n->n_children; i++) {
-        unsigned mask = f->params[i]->thread_mask | ks_node_thread_mask(n->children[i]);
-        c->changed |= mask != f->params[i]->thread_mask;
-        f->params[i]->thread_mask = mask;
+        unsigned mask = f->params[i]->incoming_mask | ks_node_thread_mask(n->children[i]);
+        c->changed |= mask != f->params[i]->incoming_mask;
+        f->params[i]->incoming_mask = mask;
     }
     return true;
 }
@@ -190,6 +190,8 @@ void ks_usage_derive(const struct ks_mirror *m)
     for (size_t i = 0; i < m->n_functions; i++) {
         ks_node_walk(m->functions[i].body, visit_writes, m->arena);
         ks_node_walk(m->functions[i].body, visit_locals, &l);
+        for (size_t k = 0; k < m->functions[i].n_params; k++)
+            ks_vec_push(&l.symbols, m->functions[i].params[k]);
     }
     struct calls c = {.m = m, .changed = true};
     while (c.changed) { /* masks only grow, so this ends */

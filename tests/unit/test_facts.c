@@ -221,6 +221,48 @@ TEST(a_loop_behind_a_guard_is_uniform_among_those_that_run_it)
     unit_release(&u);
 }
 
+TEST(straight_line_changes_of_variables_are_followed)
+{
+    unit_parse(&u, "__device__ float4 load4(const float *p) { return *reinterpret_cast<const float4 *>(p); }\n"
+                   "__global__ void k(const float *x, float *y, int n, int flag) {\n"
+                   "  x += blockIdx.x * n;\n"
+                   "  int i = threadIdx.x;\n"
+                   "  y[i] = 0;\n"
+                   "  i += 4;\n"
+                   "  i = i + n;\n"
+                   "  y[i] = x[i];\n"
+                   "  const float *p = x;\n"
+                   "  p = p + 2;\n"
+                   "  ++p;\n"
+                   "  y[1] = p[i];\n"
+                   "  if (flag) i = 7;\n"
+                   "  y[i] = 1;\n"
+                   "  for (int j = 0; j < n; j++) { p += 3; y[2] = p[j]; int m = j; m *= 2; y[m] = 3; }\n"
+                   "  x += threadIdx.x * 4;\n"
+                   "  float4 v = load4(x + n);\n"
+                   "  y[3] = v.x;\n"
+                   "}\n"
+                   "template <class T> __global__ void t(T *x) { x[threadIdx.x] = 0; }\n"
+                   "template <class T> void run(T *x, int n) { t<<<n, 32>>>(x); t<T><<<n, 32>>>(x); }\n");
+    CHECK_INT(u.code, KS_OK);
+    const struct ks_kernel *k = &u.facts->kernels[0];
+    CHECK_STR(poly_text(&access_of(k, "y", true, 0)->index), "threadIdx.x");
+    CHECK_STR(poly_text(&access_of(k, "y", true, 1)->index), "threadIdx.x + n + 4");
+    CHECK_STR(poly_text(&access_of(k, "x", false, 0)->index), "blockIdx.x * n + threadIdx.x + n + 4");
+    CHECK_STR(poly_text(&access_of(k, "x", false, 1)->index), "blockIdx.x * n + threadIdx.x + n + 7");
+    CHECK_STR(poly_text(&access_of(k, "y", true, 3)->index), "(i)");
+    CHECK(!access_of(k, "x", false, 2)->index.known); /* p moves in the loop */
+    CHECK_STR(poly_text(&access_of(k, "y", true, 5)->index), "2 * j");
+    const struct ks_access *v = access_of(k, "x", false, 3);
+    CHECK(v && v->call && !v->index.known);
+    CHECK_STR(v ? poly_text(&v->bytes) : "", "4 * blockIdx.x * n + 16 * threadIdx.x + 4 * n");
+    CHECK_INT(v ? v->stride : KS_STRIDE_IRREGULAR, KS_STRIDE_UNIT);
+    CHECK_INT(u.facts->n_launches, 2);
+    for (size_t i = 0; i < u.facts->n_launches; i++)
+        CHECK(u.facts->launches[i].kernel == ks_facts_kernel(u.facts, "t"));
+    unit_release(&u);
+}
+
 TEST(elementwise_needs_equal_indices_and_guards)
 {
     unit_parse(&u, "__global__ void w(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n"

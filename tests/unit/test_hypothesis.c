@@ -135,9 +135,9 @@ TEST(spills_and_registers_come_from_ptxas)
 TEST(counters_shift_the_weight_to_the_kernel_that_takes_the_time)
 {
     static const char counters[] = "{\"kernels\":["
-                                   "{\"kernel\":\"attention_scores\",\"time_ns\":100},"
-                                   "{\"kernel\":\"attention_softmax\",\"time_ns\":100},"
-                                   "{\"kernel\":\"_Z16attention_valuesPKfPK6__halfPS1_ii\",\"time_ns\":9800}]}";
+                                   "{\"name\":\"attention_scores\",\"modelled_ns\":100},"
+                                   "{\"name\":\"attention_softmax\",\"modelled_ns\":100},"
+                                   "{\"name\":\"_Z16attention_valuesPKfPK6__halfPS1_ii\",\"modelled_ns\":9800}]}";
     struct unit u;
     struct ks_hypotheses h;
     derive(&u, "attention", NULL, counters, &h);
@@ -145,6 +145,77 @@ TEST(counters_shift_the_weight_to_the_kernel_that_takes_the_time)
            scores = find(&h, KS_LAYER_COMPUTE, "attention_scores")->score;
     CHECK(values > 3.0 * scores);
     unit_release(&u);
+}
+
+static const char softmax_profile[] = "{\"device\":{\"arch\":\"sm_90a\"},\"kernels\":[{\"name\":\"_Z14softmax_kernelPKfPfii\","
+                                      "\"launches\":1,\"blocks\":512,\"threads_per_block\":128,"
+                                      "\"warp_insts\":1000000,\"thread_insts\":32000000,\"global_load_requests\":6000,\"global_"
+                                      "load_sectors\":192000,\"global_load_bytes_requested\":768000,"
+                                      "\"global_store_requests\":4000,\"global_store_sectors\":128000,\"global_store_bytes_"
+                                      "requested\":512000,\"l1_miss_sectors\":300000,\"l2_unique_bytes\":400000,"
+                                      "\"shared_load_requests\":0,\"shared_store_requests\":0,\"shared_conflicts\":0,"
+                                      "\"barriers\":0,\"global_atomic_requests\":0,\"flops_fp32\":30000,"
+                                      "\"flops_fp16\":0,\"flops_fp64\":0,\"flops_tensor\":0,\"inst_by_class\":{\"special\":50000}"
+                                      ",\"occupancy\":{\"warps_per_sm\":16},\"modelled_ns\":100000,"
+                                      "\"modelled\":{\"bound\":\"l2\",\"waves\":0.5,\"launch_ns\":2000,\"terms\":{\"issue_ns\":"
+                                      "10000,\"l2_ns\":98000,\"lsu_ns\":40000,\"dram_ns\":30000,\"latency_ns\":20000}}}]}";
+
+TEST(counters_become_evidence_and_bound_the_gain)
+{
+    struct unit u;
+    struct ks_hypotheses h;
+    derive(&u, "softmax", NULL, softmax_profile, &h);
+    const struct ks_hypothesis *access = find(&h, KS_LAYER_MEMORY_ACCESS, "softmax_kernel");
+    CHECK_NEAR(value_of(access, "sectors_per_request"), 32, 0);
+    CHECK_NEAR(value_of(access, "sector_efficiency"), 0.125, 1e-12);
+    CHECK(value_of(access, "bound_ratio") > 0.95);
+    CHECK_NEAR(access->gain_bound, 98000.0 / 30000.0, 0.2); /* what is left is DRAM */
+    const struct ks_hypothesis *movement = find(&h, KS_LAYER_DATA_MOVEMENT, "softmax_kernel");
+    CHECK_NEAR(value_of(movement, "read_amplification"), 1.92, 1e-12);
+    CHECK_NEAR(value_of(movement, "l2_bytes_ratio"), 24, 1e-12);
+    const struct ks_hypothesis *parallel = find(&h, KS_LAYER_PARALLEL_DECOMPOSITION, "softmax_kernel");
+    CHECK_NEAR(value_of(parallel, "occupancy"), 0.25, 1e-12);
+    CHECK_NEAR(value_of(parallel, "waves"), 0.5, 1e-12);
+    CHECK_NEAR(value_of(parallel, "lane_efficiency"), 1, 1e-12);
+    CHECK_NEAR(value_of(find(&h, KS_LAYER_COMPUTE, "softmax_kernel"), "special_inst_ratio"), 0.05, 1e-12);
+    CHECK(find(&h, KS_LAYER_COMPUTE, "softmax_kernel")->gain_bound < 1.01);
+    CHECK_STR(ks_layer_text(h.data[0].layer), "memory-access");
+    unit_release(&u);
+}
+
+TEST(a_profile_of_other_kernels_changes_nothing)
+{
+    struct unit u, v;
+    struct ks_hypotheses without, with;
+    derive(&u, "transpose", NULL, NULL, &without);
+    derive(&v, "transpose", NULL, softmax_profile, &with);
+    CHECK_INT(with.n, without.n);
+    for (size_t i = 0; i < with.n && i < without.n; i++)
+        CHECK_NEAR(with.data[i].score, without.data[i].score, 0);
+    unit_release(&u);
+    unit_release(&v);
+}
+
+TEST(every_key_is_documented)
+{
+    static const char *const examples[] = {"attention", "elementwise", "histogram", "matmul",
+                                           "particles", "reduction",   "softmax",   "stencil"};
+    KS_AUTO_STR struct ks_str doc = KS_STR_INIT;
+    struct ks_err err;
+    CHECK_OK(ks_file_read(KSCC_SOURCE_DIR "/docs/EVIDENCE.md", KS_MAX_SOURCE_BYTES, &doc, &err));
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        struct unit u;
+        struct ks_hypotheses h;
+        derive(&u, examples[i], NULL, softmax_profile, &h);
+        for (size_t k = 0; k < h.n; k++) {
+            for (size_t e = 0; e < h.data[k].n_evidence; e++) {
+                char row[80];
+                snprintf(row, sizeof row, "\n| `%s` |", h.data[k].evidence[e].key);
+                CHECK_CONTAINS(ks_str_cstr(&doc), row);
+            }
+        }
+        unit_release(&u);
+    }
 }
 
 TEST(the_same_input_gives_the_same_list)
