@@ -1,11 +1,13 @@
 /* Shapes for the numerics gate.  Four families take turns, so that any n gets some of each:
- *   edges       all dims smallest; each dim as large as max_bytes allows with the others smallest; all dims largest
+ *   edges       all dims smallest; each dim as large as fits with the others smallest; all dims largest
  *   neighbours  a timing point, shrunk until it fits, each dim moved by one or two or rounded to a power of two
  *   primes      prime values, which no tile divides
  *   random      log-uniform over the domain
  * What does not fit is shrunk evenly or, in every other neighbour and in random shapes, with one dim left large as long as
- * possible, the widest first: code for long rows must meet long rows even where there is little memory.  The choices within a
- * family come from Philox4x64-10 under the key: who does not know the key does not know the shapes. */
+ * possible, the widest first: code for long rows must meet long rows even where there is little memory.  Edges and random shapes
+ * get a third of max_bytes: much of what they hold is one long row or column, which says little (a row of length one has softmax
+ * 1), and the largest shape of all shall be one with substance.  The choices within a family come from Philox4x64-10 under the
+ * key: who does not know the key does not know the shapes. */
 
 #include "harness/contract.h"
 
@@ -265,12 +267,17 @@ size_t ks_contract_fuzz_shapes(const struct ks_contract *c, const uint8_t key[32
     memcpy(&f.counter.v[2], key + 16, 16);
     order_by_range(&f);
     bool edges_left = true;
+    const int64_t whole = f.max_bytes, part = f.max_bytes / 3;
     for (size_t turn = 0; f.n < n && turn < 16 * n + 64; turn++) {
+        f.max_bytes = turn == 0 ? whole : part; /* the smallest shape may be all that fits */
         if (edges_left)
             edges_left = offer_edge(&f, turn);
+        f.max_bytes = whole;
         offer_neighbour(&f, turn % 2 ? SIZE_MAX : keep_of(&f, turn / 2));
         offer_random(&f, SIZE_MAX, true);
+        f.max_bytes = part;
         offer_random(&f, keep_of(&f, turn), false);
+        f.max_bytes = whole;
     }
     return f.n;
 }

@@ -34,13 +34,19 @@ static size_t asked_since_trial(const struct ks_picker_view *v)
     return n;
 }
 
+/* The gate that says no to what the trial did; a trial that was right but not faster has failed none in this sense. */
+static const char *fault_of(const struct ks_trial_record *t)
+{
+    return t->failed_gate && strcmp(t->failed_gate, "time") != 0 ? t->failed_gate : NULL;
+}
+
 static bool same_gate_failed_again(const struct ks_picker_view *v)
 {
     if (v->n_trials < SAME_FAILURES)
         return false;
-    const char *gate = v->trials[v->n_trials - 1].failed_gate;
+    const char *gate = fault_of(&v->trials[v->n_trials - 1]);
     for (size_t i = 1; gate && i < SAME_FAILURES; i++) {
-        const char *other = v->trials[v->n_trials - 1 - i].failed_gate;
+        const char *other = fault_of(&v->trials[v->n_trials - 1 - i]);
         if (!other || strcmp(other, gate) != 0)
             return false;
     }
@@ -111,8 +117,8 @@ static double kind_fit(enum ks_question_kind kind, enum ks_decision_point point)
     return 0;
 }
 
-/* What trials and questions so far leave of a question's interest: each fruitless trial in its layer since the last gain takes 0.6,
- * each question already put about the layer 0.85, and each time that this one was put 0.5. */
+/* What trials and questions so far leave of a question's interest: each fruitless trial in its layer since the last gain takes
+ * 0.6, each question already put about the layer 0.85, and each time that this one was put 0.5. */
 static double freshness(const struct ks_bank *bank, const struct ks_picker_view *v, const struct ks_question *q)
 {
     double f = 1;
@@ -158,8 +164,8 @@ const struct ks_question *ks_bank_pick(const struct ks_bank *bank, const struct 
         double need = 0.05 + 0.95 * ks_view_layer_score(v, q->layer);
         if (point == KS_POINT_REPEATED_FAIL && names_failure(q->when))
             need = fmax(need, 0.8);
-        double score = need * kind_fit(q->kind, point) * freshness(bank, v, q) *
-                       ks_memory_promise(memory, q->id, q->layer, v->family);
+        double score =
+            need * kind_fit(q->kind, point) * freshness(bank, v, q) * ks_memory_promise(memory, q->id, q->layer, v->family);
         if (score > best_score) { /* ties: the first in the bank */
             best = q;
             best_score = score;

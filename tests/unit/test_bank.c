@@ -76,6 +76,10 @@ TEST(each_decision_point_is_recognised)
     t[1] = failed_numerics;
     CHECK_INT(ks_decision_point_now(&v), KS_POINT_REPEATED_FAIL);
 
+    t[0].failed_gate = t[1].failed_gate = "time"; /* right, but not faster */
+    t[0].measured = t[1].measured = 1.9;
+    CHECK_INT(ks_decision_point_now(&v), KS_POINT_NONE);
+
     t[0] = gained;
     t[1] = t[2] = t[3] = t[4] = t[5] = t[6] = no_gain;
     const enum ks_decision_point expected[] = {KS_POINT_NONE, KS_POINT_NONE, KS_POINT_NONE,   KS_POINT_NO_GAIN,
