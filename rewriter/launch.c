@@ -143,8 +143,10 @@ void ks_relaunch(const struct ks_rewrite_view *v, const struct ks_launch *l, con
     }
     const char *fresh = ks_text_fresh(f, ks_arena_printf(v->arena, "%s%s", k->name, r->suffix), v->arena);
     struct ks_span before = {k->node->span.begin, old_bounds.begin}, after = {name.end, k->body->span.begin};
-    ks_edits_insertf(edits, ks_text_after_function(f, k->node), "\n%s%s%s%s%s%s\n", ks_kernel_is_static(f, k) ? "" : "static ",
-                     ks_text_slice(f, before, v->arena), bounds, fresh, ks_text_slice(f, after, v->arena), r->body);
+    ks_edits_insertf(edits, ks_text_after_function(f, k->node), "\n%s%s%s%s%s%s%s\n", ks_kernel_is_static(f, k) ? "" : "static ",
+                     ks_text_slice(f, before, v->arena), bounds,
+                     ks_text_slice(f, (struct ks_span){old_bounds.end, name.begin}, v->arena), fresh,
+                     ks_text_slice(f, after, v->arena), r->body);
     const char *call = f->source + l->node->span.begin;
     const char *at = strstr(call, k->name);
     KS_BUG(!at || at > f->source + l->node->span.end);
