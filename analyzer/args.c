@@ -1,6 +1,7 @@
 #include "analyzer/args.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -334,6 +335,17 @@ static void map_words(struct sink *s, char *const *argv)
     }
 }
 
+/* The host compiler's own headers, omp.h among them, behind all others; the newest version installed. */
+static void add_host_headers(struct ks_args *out)
+{
+    glob_t found;
+    if (glob("/usr/lib/gcc/*/*/include", 0, NULL, &found) == 0) {
+        ks_args_add(out, "-idirafter");
+        ks_args_add(out, found.gl_pathv[found.gl_pathc - 1]);
+    }
+    globfree(&found);
+}
+
 void ks_clang_args(const struct ks_parse_options *opt, struct ks_args *out)
 {
     struct sink s = {.out = out};
@@ -359,4 +371,5 @@ void ks_clang_args(const struct ks_parse_options *opt, struct ks_args *out)
     ks_args_addf(out, "--cuda-gpu-arch=%s", s.arch[0] ? s.arch : "sm_75");
     if (!s.has_std)
         ks_args_add(out, "-std=c++17");
+    add_host_headers(out);
 }

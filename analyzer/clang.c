@@ -148,6 +148,21 @@ static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path
 
 /* ---- the parse ---- */
 
+static size_t count_errors(CXTranslationUnit tu)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
+        CXDiagnostic d = clang_getDiagnostic(tu, i);
+        CXString text = clang_getDiagnosticSpelling(d);
+        n += severity_of(clang_getDiagnosticSeverity(d)) == KS_SEV_ERROR && !is_clang_only(clang_getCString(text));
+        clang_disposeString(text);
+        clang_disposeDiagnostic(d);
+    }
+    return n;
+}
+
+/* Units that look at the compiler's name may only make sense with nvcc's: a second attempt claims to be nvcc, and counts when it
+ * has fewer errors. */
 static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len,
                                const struct ks_parse_options *opt, CXTranslationUnit *ret_tu, struct ks_err *err)
 {
@@ -155,13 +170,51 @@ static enum ks_code parse_unit(CXIndex index, const char *path, const char *sour
     ks_args_init(&args);
     ks_clang_args(opt, &args);
     struct CXUnsavedFile unsaved = {.Filename = path, .Contents = source, .Length = (unsigned long)source_len};
-    enum CXErrorCode rc = clang_parseTranslationUnit2(index, path, (const char *const *)args.v, (int)args.n, &unsaved, 1,
-                                                      CXTranslationUnit_KeepGoing, ret_tu);
-    if (rc == CXError_Success && *ret_tu)
-        return KS_OK;
-    if (rc == CXError_Crashed)
-        return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': libclang crashed on it", path);
-    return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': libclang gave no syntax tree (error %d)", path, (int)rc);
+    CXTranslationUnit best = NULL;
+    enum CXErrorCode rc = CXError_Success;
+    for (int attempt = 0; attempt < 2 && (!best || count_errors(best) > 0); attempt++) {
+        CXTranslationUnit tu = NULL;
+        if (attempt == 1)
+            ks_args_add(&args, "-D__NVCC__");
+        rc = clang_parseTranslationUnit2(index, path, (const char *const *)args.v, (int)args.n, &unsaved, 1,
+                                         CXTranslationUnit_KeepGoing, &tu);
+        if (rc != CXError_Success || !tu)
+            continue;
+        bool better = !best || count_errors(tu) < count_errors(best);
+        if (better && best)
+            clang_disposeTranslationUnit(best);
+        else if (!better)
+            clang_disposeTranslationUnit(tu);
+        best = better ? tu : best;
+    }
+    if (!best)
+        return ks_fail(err, KS_ERR_SYNTAX,
+                       rc == CXError_Crashed ? "parse '%s': libclang crashed on it" : "parse '%s': libclang gave no syntax tree",
+                       path);
+    *ret_tu = best;
+    return KS_OK;
+}
+
+static struct ks_mirror *convert_unit(CXTranslationUnit tu, const char *path, const char *source, size_t source_len,
+                                      struct ks_arena *arena, struct ks_diags *diags)
+{
+    struct ks_conv conv = {.arena = arena, .source = ks_arena_strndup(arena, source, source_len), .source_len = source_len};
+    conv.main_file = clang_getFile(tu, path);
+    struct collect ctx = {.c = &conv};
+    clang_visitChildren(clang_getTranslationUnitCursor(tu), visit_top, &ctx);
+    struct ks_mirror *m = KS_ARENA_NEW(arena, struct ks_mirror);
+    m->path = ks_arena_strdup(arena, path);
+    m->source = conv.source;
+    m->source_len = source_len;
+    m->arena = arena;
+    m->n_errors = report(&ctx, tu, m->path, diags);
+    m->n_functions = ctx.functions.n;
+    m->functions = KS_ARENA_ARRAY(arena, struct ks_function, ctx.functions.n + 1);
+    if (ctx.functions.n)
+        memcpy(m->functions, ctx.functions.data, ctx.functions.n * sizeof *m->functions);
+    ks_vec_release(&ctx.functions);
+    ks_conv_release(&conv);
+    return m;
 }
 
 enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source_len, const struct ks_parse_options *opt,
@@ -173,24 +226,8 @@ enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source
     CXTranslationUnit tu = NULL;
     enum ks_code code = parse_unit(index, path, source, source_len, opt, &tu, err);
     if (code == KS_OK) {
-        struct ks_conv conv = {.arena = arena, .source = ks_arena_strndup(arena, source, source_len), .source_len = source_len};
-        conv.main_file = clang_getFile(tu, path);
-        struct collect ctx = {.c = &conv};
-        clang_visitChildren(clang_getTranslationUnitCursor(tu), visit_top, &ctx);
-        struct ks_mirror *m = KS_ARENA_NEW(arena, struct ks_mirror);
-        m->path = ks_arena_strdup(arena, path);
-        m->source = conv.source;
-        m->source_len = source_len;
-        m->arena = arena;
-        m->n_errors = report(&ctx, tu, m->path, diags);
-        m->n_functions = ctx.functions.n;
-        m->functions = KS_ARENA_ARRAY(arena, struct ks_function, ctx.functions.n + 1);
-        if (ctx.functions.n)
-            memcpy(m->functions, ctx.functions.data, ctx.functions.n * sizeof *m->functions);
-        ks_vec_release(&ctx.functions);
-        ks_conv_release(&conv);
+        *ret_mirror = convert_unit(tu, path, source, source_len, arena, diags);
         clang_disposeTranslationUnit(tu);
-        *ret_mirror = m;
     }
     clang_disposeIndex(index);
     return code;

@@ -144,6 +144,10 @@ static void note_call(struct scan *s, const struct ks_node *n)
 
 static void add_shared(struct scan *s, const struct ks_node *var)
 {
+    for (size_t i = 0; i < s->shared.n; i++) {
+        if (s->shared.data[i].symbol == var->symbol)
+            return; /* of a function that is called twice */
+    }
     struct ks_shared sh = {.symbol = var->symbol, .decl = var, .size_bytes = -1};
     const struct ks_type *t = var->symbol->type;
     if (t)

@@ -97,11 +97,11 @@ unsigned ks_node_thread_mask(const struct ks_node *n)
     return mask;
 }
 
-/* Conditions under which n runs decide which threads see its effect. */
-unsigned ks_node_control_mask(const struct ks_node *n)
+/* Conditions around n up to `scope`, that node's own included. */
+static unsigned control_within(const struct ks_node *n, const struct ks_node *scope)
 {
     unsigned mask = 0;
-    for (const struct ks_node *p = n->parent; p; n = p, p = p->parent) {
+    for (const struct ks_node *p = n->parent; p && n != scope; n = p, p = p->parent) {
         if (p->kind == KS_NODE_IF && n != p->children[0])
             mask |= ks_node_thread_mask(p->children[0]);
         else if (p->kind == KS_NODE_FOR && n != p->children[0])
@@ -116,6 +116,18 @@ unsigned ks_node_control_mask(const struct ks_node *n)
             mask |= ks_node_thread_mask(p->children[0]);
     }
     return mask;
+}
+
+unsigned ks_node_control_mask(const struct ks_node *n)
+{
+    return control_within(n, NULL);
+}
+
+/* The block or for that a local lives in: what decides whether that runs at all does not tell its threads apart. */
+static const struct ks_node *scope_of(const struct ks_symbol *s)
+{
+    const struct ks_node *statement = s->decl ? s->decl->parent : NULL;
+    return statement ? statement->parent : NULL;
 }
 
 struct locals {
@@ -136,7 +148,7 @@ static unsigned symbol_mask(const struct ks_symbol *s)
     if (s->decl && s->decl->n_children)
         mask |= ks_node_thread_mask(s->decl->children[0]);
     for (const struct ks_write *w = s->writes; w; w = w->next)
-        mask |= ks_node_thread_mask(w->value) | ks_node_control_mask(w->node);
+        mask |= ks_node_thread_mask(w->value) | control_within(w->node, scope_of(s));
     return mask;
 }
 

@@ -372,7 +372,7 @@ static bool find_certificate(struct running *r)
         return false;
     }
     KS_AUTO_STR struct ks_str line = KS_STR_INIT, report = KS_STR_INIT;
-    ks_trial_describe(r->result.confirm, &line);
+    ks_trial_speedup(r->result.confirm, &line);
     ks_store_path(x->store, r->key, KS_REPORT_FILE, &report);
     ks_say_progress("gate passed: %s: %s", r->contract->entry, ks_str_cstr(&line));
     ks_say_progress("report: %s", ks_str_cstr(&report));

@@ -152,7 +152,8 @@ static void remember_question(struct ks_search *s)
     ks_memory_record(s->memory, st->question->id, st->question->layer, s->family, log_gain);
 }
 
-static void ask(struct ks_search *s)
+/* Puts a question when one is due; false: none was. */
+static bool ask(struct ks_search *s)
 {
     struct ks_search_state *st = s->state;
     struct ks_picker_view v = {.hypotheses = st->hypotheses,
@@ -166,7 +167,7 @@ static void ask(struct ks_search *s)
     enum ks_decision_point point = s->bank ? ks_decision_point_now(&v) : KS_POINT_NONE;
     const struct ks_question *q = point != KS_POINT_NONE ? ks_bank_pick(s->bank, s->memory, point, &v) : NULL;
     if (!q)
-        return;
+        return false;
     remember_question(s);
     st->question = q;
     st->question_at = st->records.n;
@@ -179,6 +180,7 @@ static void ask(struct ks_search *s)
     ks_json_set_str(j, "text", q->text);
     ks_trace_event(s->trace, "question", j);
     ks_say_progress("question (%s, %s): %s", ks_decision_point_text(point), ks_layer_text(q->layer), q->text);
+    return true;
 }
 
 /* ---- proposals ------------------------------------------------------------------------------------------------------ */
@@ -296,8 +298,10 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct trie
     ks_vec_push(&st->attempts, a);
     ks_vec_push(&st->records, r);
     ks_vec_push(&st->tried, t);
-    KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT, gates = KS_STR_INIT;
     ks_trial_describe(trial, &line);
+    ks_trial_gates(trial, &gates);
+    ks_say_progress("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
     ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a.transform, ks_str_cstr(&line), improved ? ", new best" : "");
     if (improved) {
         st->best = t;
@@ -332,7 +336,7 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
 {
     struct ks_search_state *st = s->state;
     struct ks_proposal p = {.layer = KS_N_LAYERS};
-    ask(s);
+    bool asked = ask(s);
     KS_TRY(propose(s, &p, err));
     enum ks_code code = KS_OK;
     char hash[65] = "";
@@ -350,6 +354,8 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     else if (p.source)
         code = try_proposal(s, &p, hash, err);
     st->idle_rounds = idle ? st->idle_rounds + 1 : 0;
+    if (!p.source && !asked) /* nothing to try, and nobody to point elsewhere: the next round would be the same */
+        st->idle_rounds = MAX_IDLE_ROUNDS;
     ks_proposal_release(&p);
     return code;
 }

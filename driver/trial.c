@@ -41,10 +41,17 @@ void ks_trial_release(struct ks_trial *t)
     *t = (struct ks_trial){0};
 }
 
-static void describe_speedup(const struct ks_trial *t, struct ks_str *out)
+void ks_trial_speedup(const struct ks_trial *t, struct ks_str *out)
 {
-    if (t->speedup > 0)
-        ks_str_addf(out, ": %.2fx [%.2f, %.2f]%s", t->speedup, t->speedup_lo, t->speedup_hi, t->modelled ? " modelled" : "");
+    ks_str_addf(out, "%.2fx [%.2f, %.2f]%s", t->speedup, t->speedup_lo, t->speedup_hi, t->modelled ? " modelled" : "");
+}
+
+static void add_speedup(const struct ks_trial *t, struct ks_str *out)
+{
+    if (t->speedup > 0) {
+        ks_str_add(out, ": ");
+        ks_trial_speedup(t, out);
+    }
 }
 
 void ks_trial_describe(const struct ks_trial *t, struct ks_str *out)
@@ -52,11 +59,11 @@ void ks_trial_describe(const struct ks_trial *t, struct ks_str *out)
     switch (t->outcome) {
     case KS_OUTCOME_ACCEPTED:
         ks_str_add(out, "accepted");
-        describe_speedup(t, out);
+        add_speedup(t, out);
         break;
     case KS_OUTCOME_NO_GAIN:
         ks_str_add(out, "correct, no gain");
-        describe_speedup(t, out);
+        add_speedup(t, out);
         break;
     case KS_OUTCOME_REJECTED:
         ks_str_addf(out, "rejected by %s: %s", t->failed_gate ? t->failed_gate : "?", t->reason ? t->reason : "no reason given");
@@ -69,9 +76,9 @@ void ks_trial_gates(const struct ks_trial *t, struct ks_str *out)
     const struct ks_json *gates = ks_json_get(t->verdict, "gates");
     for (size_t i = 0; i < ks_json_len(gates); i++) {
         const struct ks_json *g = ks_json_at(gates, i);
-        const char *name = ks_json_key(g) ? ks_json_key(g) : ks_json_get_str(g, "gate", "?");
-        const char *state = ks_json_str(g) ? ks_json_str(g) : ks_json_get_str(g, "state", "?");
-        ks_str_addf(out, "%s%s %s", out->len ? ", " : "", name, state);
+        const char *state = ks_json_get_str(g, "state", "not run");
+        if (strcmp(state, "not run") != 0 && strcmp(state, "skipped") != 0)
+            ks_str_addf(out, "%s%s %s", out->len ? ", " : "", ks_json_key(g), state);
     }
 }
 

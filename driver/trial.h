@@ -21,7 +21,9 @@ void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract 
 void ks_trial_release(struct ks_trial *t);
 /* One line for people: "accepted: 1.92x [1.90, 1.94] modelled", "rejected by numerics: o[3] is nan". */
 void ks_trial_describe(const struct ks_trial *t, struct ks_str *out);
-/* "interface ok, build ok, ... numerics FAILED, time not run" */
+/* "1.92x [1.90, 1.94] modelled" */
+void ks_trial_speedup(const struct ks_trial *t, struct ks_str *out);
+/* "interface pass, build pass, numerics fail": the gates that ran */
 void ks_trial_gates(const struct ks_trial *t, struct ks_str *out);
 
 /* ---- journal -------------------------------------------------------------------------------------------------------- */

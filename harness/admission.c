@@ -10,7 +10,8 @@ static bool has_word(const char *text, const char *word, const char *before)
     size_t n = strlen(word);
     for (const char *p = text; (p = strstr(p, word)) != NULL; p += n) {
         char after = p[n];
-        bool ends = !((after >= '0' && after <= '9') || (after >= 'A' && after <= 'Z') || (after >= 'a' && after <= 'z') || after == '_' || after == '$');
+        bool ends = !((after >= '0' && after <= '9') || (after >= 'A' && after <= 'Z') || (after >= 'a' && after <= 'z') ||
+                      after == '_' || after == '$');
         size_t k = strlen(before);
         if (ends && (size_t)(p - text) >= k && memcmp(p - k, before, k) == 0)
             return true;
@@ -33,7 +34,8 @@ static bool is_template_instance(const char *name)
     return ks_str_starts(name, "_Z") || ks_str_starts(name, "DW.ref.");
 }
 
-bool ks_interface_check(const struct ks_object *baseline, const struct ks_object *candidate, const char *entry_symbol, struct ks_str *reason)
+bool ks_interface_check(const struct ks_object *baseline, const struct ks_object *candidate, const char *entry_symbol,
+                        struct ks_str *reason)
 {
     const struct ks_symbol *entry = ks_object_symbol(candidate, entry_symbol);
     if (!entry || !entry->defined || !entry->external || !entry->function) {
@@ -78,7 +80,8 @@ bool ks_admission_symbol_allowed(const char *name)
 {
     for (size_t i = 0; i < sizeof undefined_rules / sizeof *undefined_rules; i++) {
         const char *pattern = undefined_rules[i].pattern, *star = strchr(pattern, '*');
-        bool hit = star ? strncmp(name, pattern, (size_t)(star - pattern)) == 0 && ks_str_ends(name, star + 1) : strcmp(name, pattern) == 0;
+        bool hit = star ? strncmp(name, pattern, (size_t)(star - pattern)) == 0 && ks_str_ends(name, star + 1)
+                        : strcmp(name, pattern) == 0;
         if (hit)
             return undefined_rules[i].allowed;
     }
@@ -101,8 +104,8 @@ static bool is_device_shadow(const struct ks_object *o, const char *name)
             line--;
         while (*line == ' ' || *line == '\t')
             line++;
-        bool variable = strncmp(line, ".global", 7) == 0 || strncmp(line, ".const", 6) == 0 || strncmp(line, ".visible .global", 16) == 0 ||
-                        strncmp(line, ".visible .const", 15) == 0;
+        bool variable = strncmp(line, ".global", 7) == 0 || strncmp(line, ".const", 6) == 0 ||
+                        strncmp(line, ".visible .global", 16) == 0 || strncmp(line, ".visible .const", 15) == 0;
         if (variable && (p[n] == ';' || p[n] == '[' || p[n] == ' ' || p[n] == '='))
             return true;
     }
@@ -112,7 +115,8 @@ static bool is_device_shadow(const struct ks_object *o, const char *name)
 /* Host state that every nvcc object has. */
 static bool is_glue(const char *name)
 {
-    static const char *const glue[] = {"__device_stub_", "__cudaFatCubinHandle", "__fatDeviceText", "__nv_", "__module_id_str", "DW.ref.", "__fatbinwrap"};
+    static const char *const glue[] = {"__device_stub_", "__cudaFatCubinHandle", "__fatDeviceText", "__nv_", "__module_id_str",
+                                       "DW.ref.",        "__fatbinwrap"};
     for (size_t i = 0; i < sizeof glue / sizeof *glue; i++)
         if (strstr(name, glue[i]))
             return true;
@@ -126,7 +130,8 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
         if (!c->defined && !ks_admission_symbol_allowed(c->name)) {
             b = ks_object_symbol(baseline, c->name);
             if (!b || b->defined) {
-                ks_str_addf(reason, "host code calls '%s', which is not on the allow-list and which the original does not call", c->name);
+                ks_str_addf(reason, "host code calls '%s', which is not on the allow-list and which the original does not call",
+                            c->name);
                 return false;
             }
         }
@@ -138,9 +143,11 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
             }
         }
     }
-    if (candidate->constructors_bytes > baseline->constructors_bytes || candidate->destructors_bytes > baseline->destructors_bytes) {
+    if (candidate->constructors_bytes > baseline->constructors_bytes ||
+        candidate->destructors_bytes > baseline->destructors_bytes) {
         ks_str_addf(reason, "runs code before or after main: %zu bytes of constructors where the original has %zu",
-                    candidate->constructors_bytes + candidate->destructors_bytes, baseline->constructors_bytes + baseline->destructors_bytes);
+                    candidate->constructors_bytes + candidate->destructors_bytes,
+                    baseline->constructors_bytes + baseline->destructors_bytes);
         return false;
     }
     if (candidate->n_syscalls > baseline->n_syscalls) {

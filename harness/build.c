@@ -14,34 +14,54 @@ static const struct {
     const char *name;
     enum { ALONE, NEXT_OR_JOINED } value; /* "-x v" and "-x=v" */
 } dropped[] = {
-    {"--arch", NEXT_OR_JOINED},       {"--code", NEXT_OR_JOINED},
-    {"--compile", ALONE},             {"--cubin", ALONE},
-    {"--cudart", NEXT_OR_JOINED},     {"--dependency-output", NEXT_OR_JOINED},
+    {"--arch", NEXT_OR_JOINED},
+    {"--code", NEXT_OR_JOINED},
+    {"--compile", ALONE},
+    {"--cubin", ALONE},
+    {"--cudart", NEXT_OR_JOINED},
+    {"--dependency-output", NEXT_OR_JOINED},
     {"--dependency-target-name", NEXT_OR_JOINED},
-    {"--device-c", ALONE},            {"--device-w", ALONE},
-    {"--fatbin", ALONE},              {"--generate-code", NEXT_OR_JOINED},
+    {"--device-c", ALONE},
+    {"--device-w", ALONE},
+    {"--fatbin", ALONE},
+    {"--generate-code", NEXT_OR_JOINED},
     {"--generate-dependencies", ALONE},
     {"--generate-dependencies-with-compile", ALONE},
     {"--generate-dependency-targets", ALONE},
-    {"--generate-line-info", ALONE},  {"--generate-nonsystem-dependencies", ALONE},
+    {"--generate-line-info", ALONE},
+    {"--generate-nonsystem-dependencies", ALONE},
     {"--generate-nonsystem-dependencies-with-compile", ALONE},
     {"--gpu-architecture", NEXT_OR_JOINED},
-    {"--gpu-code", NEXT_OR_JOINED},   {"--keep", ALONE},
+    {"--gpu-code", NEXT_OR_JOINED},
+    {"--keep", ALONE},
     {"--output-file", NEXT_OR_JOINED},
-    {"--preprocess", ALONE},          {"--ptx", ALONE},
+    {"--preprocess", ALONE},
+    {"--ptx", ALONE},
     {"--relocatable-device-code", NEXT_OR_JOINED},
-    {"--threads", NEXT_OR_JOINED},    {"-M", ALONE},
-    {"-MD", ALONE},                   {"-MF", NEXT_OR_JOINED},
-    {"-MM", ALONE},                   {"-MMD", ALONE},
-    {"-MP", ALONE},                   {"-MT", NEXT_OR_JOINED},
-    {"-arch", NEXT_OR_JOINED},        {"-c", ALONE},
-    {"-code", NEXT_OR_JOINED},        {"-cubin", ALONE},
-    {"-cudart", NEXT_OR_JOINED},      {"-dc", ALONE},
-    {"-dw", ALONE},                   {"-fatbin", ALONE},
-    {"-gencode", NEXT_OR_JOINED},     {"-keep", ALONE},
-    {"-lineinfo", ALONE},             {"-o", NEXT_OR_JOINED},
-    {"-ptx", ALONE},                  {"-rdc", NEXT_OR_JOINED},
-    {"-t", NEXT_OR_JOINED},           {"-E", ALONE},
+    {"--threads", NEXT_OR_JOINED},
+    {"-M", ALONE},
+    {"-MD", ALONE},
+    {"-MF", NEXT_OR_JOINED},
+    {"-MM", ALONE},
+    {"-MMD", ALONE},
+    {"-MP", ALONE},
+    {"-MT", NEXT_OR_JOINED},
+    {"-arch", NEXT_OR_JOINED},
+    {"-c", ALONE},
+    {"-code", NEXT_OR_JOINED},
+    {"-cubin", ALONE},
+    {"-cudart", NEXT_OR_JOINED},
+    {"-dc", ALONE},
+    {"-dw", ALONE},
+    {"-fatbin", ALONE},
+    {"-gencode", NEXT_OR_JOINED},
+    {"-keep", ALONE},
+    {"-lineinfo", ALONE},
+    {"-o", NEXT_OR_JOINED},
+    {"-ptx", ALONE},
+    {"-rdc", NEXT_OR_JOINED},
+    {"-t", NEXT_OR_JOINED},
+    {"-E", ALONE},
 };
 
 /* How many words of argv at `word` are dropped: 0, 1 or 2. */
@@ -133,7 +153,8 @@ static const char *arch_number(const struct ks_session_options *opt)
     return ks_str_starts(opt->arch, "sm_") ? opt->arch + 3 : opt->arch;
 }
 
-static enum ks_code source_write(const struct ks_session_options *opt, const char *source, size_t len, const char *path, struct ks_err *err)
+static enum ks_code source_write(const struct ks_session_options *opt, const char *source, size_t len, const char *path,
+                                 struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_str_add(&text, "#line 1 \""); /* messages and line information name the user's file */
@@ -147,8 +168,8 @@ static enum ks_code source_write(const struct ks_session_options *opt, const cha
     return ks_file_write_atomic(path, text.data, text.len, 0644, err);
 }
 
-static enum ks_code compile(const struct ks_session_options *opt, const char *source_path, const char *object_path, int64_t timeout_ms,
-                            struct ks_str *log, struct ks_err *err)
+static enum ks_code compile(const struct ks_session_options *opt, const char *source_path, const char *object_path,
+                            int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args a;
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
@@ -173,8 +194,8 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     return tool_run(&a, "nvcc", timeout_ms, log, err);
 }
 
-static enum ks_code link_shared(const struct ks_session_options *opt, const char *object_path, const char *shared_path, int64_t timeout_ms,
-                                struct ks_str *log, struct ks_err *err)
+static enum ks_code link_shared(const struct ks_session_options *opt, const char *object_path, const char *shared_path,
+                                int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args a;
     ks_args_init(&a);
@@ -246,8 +267,8 @@ static void resources_parse(struct ks_built *b, const char *text)
             ks_vec_push(&list, item);
             k = &list.data[list.n - 1];
         } else if (k && (q = strstr(line, "bytes stack frame"))) {
-            sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &k->stack_bytes, &k->spill_store_bytes,
-                   &k->spill_load_bytes);
+            sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &k->stack_bytes,
+                   &k->spill_store_bytes, &k->spill_load_bytes);
         } else if (k && (q = strstr(line, "Used "))) {
             sscanf(q, "Used %d registers", &k->registers);
             const char *smem = strstr(q, " bytes smem");
@@ -265,8 +286,8 @@ static void resources_parse(struct ks_built *b, const char *text)
     b->n_kernels = list.n;
 }
 
-static enum ks_code resources_measure(const struct ks_session_options *opt, const char *dir, struct ks_built *b, int64_t timeout_ms, struct ks_str *log,
-                                      struct ks_err *err)
+static enum ks_code resources_measure(const struct ks_session_options *opt, const char *dir, struct ks_built *b,
+                                      int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str ptxas = KS_STR_INIT, ptx_path = KS_STR_INIT, nvcc_dir = KS_STR_INIT, said = KS_STR_INIT;
     KS_AUTO_FREE char *nvcc = NULL;
@@ -291,7 +312,8 @@ static enum ks_code resources_measure(const struct ks_session_options *opt, cons
     return KS_OK;
 }
 
-/* What the object does, without what differs from build to build (the compiler's temporary names, our folder): host code and PTX. */
+/* What the object does, without what differs from build to build (the compiler's temporary names, our folder): host code and PTX.
+ */
 static void content_hash(struct ks_built *b, const char *dir)
 {
     struct ks_hash h;
@@ -306,8 +328,8 @@ static void content_hash(struct ks_built *b, const char *dir)
     ks_hash_final_hex(&h, b->object_hash);
 }
 
-static enum ks_code build_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir, int64_t timeout_ms, struct ks_built *b,
-                             struct ks_str *log, struct ks_err *err)
+static enum ks_code build_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
+                             int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     int64_t start_ns = ks_clock_ns();
@@ -329,8 +351,8 @@ static enum ks_code build_in(const struct ks_session_options *opt, const char *s
     return KS_OK;
 }
 
-enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag, int64_t timeout_ms, struct ks_built **ret_built,
-                      struct ks_str *ret_log, struct ks_err *err)
+enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag, int64_t timeout_ms,
+                      struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT, log = KS_STR_INIT;
     ks_path_join(&dir, opt->work_dir, tag);

@@ -1,9 +1,10 @@
 #ifndef KS_HARNESS_BUILD_H
 #define KS_HARNESS_BUILD_H
 
-/* Turns the text of a unit into an object and a shared library that a worker can load, with the user's own compile flags.  Differences
- * from the user's compile: code is position independent, the architecture is the session's, PTX is embedded (uncompressed) beside
- * machine code, line information is on, device code is whole-program.  ptxas is run once more on that PTX for registers and spills. */
+/* Turns the text of a unit into an object and a shared library that a worker can load, with the user's own compile flags.
+ * Differences from the user's compile: code is position independent, the architecture is the session's, PTX is embedded
+ * (uncompressed) beside machine code, line information is on, device code is whole-program.  ptxas is run once more on that PTX
+ * for registers and spills. */
 
 #include "harness/object.h"
 #include "harness/session.h"
@@ -26,10 +27,10 @@ struct ks_built {
     int64_t build_ns;
 };
 
-/* tag: name of a folder made under opt->work_dir.  Errors: KS_ERR_BUILD with the compiler's first error, ret_log (may be NULL) gets all it said;
- * KS_ERR_NOT_FOUND when nvcc is missing; KS_ERR_TIMEOUT past timeout_ms. */
-KS_NODISCARD enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag, int64_t timeout_ms,
-                                   struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err);
+/* tag: name of a folder made under opt->work_dir.  Errors: KS_ERR_BUILD with the compiler's first error, ret_log (may be NULL)
+ * gets all it said; KS_ERR_NOT_FOUND when nvcc is missing; KS_ERR_TIMEOUT past timeout_ms. */
+KS_NODISCARD enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
+                                   int64_t timeout_ms, struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err);
 void ks_built_free(struct ks_built *b);
 /* "kernel=registers;..." */
 void ks_built_registers(const struct ks_built *b, struct ks_str *out);

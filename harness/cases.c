@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_SHAPES_EMULATED 10
-#define N_SHAPES_CUDA 14
+#define N_SHAPES_EMULATED    10
+#define N_SHAPES_CUDA        14
 #define SHAPE_BYTES_EMULATED ((size_t)256 << 10)
-#define SHAPE_BYTES_CUDA ((size_t)64 << 20)
+#define SHAPE_BYTES_CUDA     ((size_t)64 << 20)
 /* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
 #define CASE_WARP_INSTS (6ll << 20)
+/* The final confirmation checks the timing points in full up to this. */
+#define CONFIRM_WARP_INSTS (64ll << 20)
 
 static int64_t counter_sum(const struct ks_json *counters, const char *name)
 {
@@ -35,25 +37,28 @@ static enum ks_code repeat_check(struct ks_session *s, const struct ks_layout *l
         struct ks_compare cmp;
         if (!ks_buffer_is_output(&s->c->buffers[i]))
             continue;
-        ks_compare(&s->c->buffers[i], ks_run_output(&s->base, l, i), k->want[i], l->buf[i].n_elem, k->set == KS_SET_DECLARED, &cmp);
+        ks_compare(&s->c->buffers[i], ks_run_output(&s->base, l, i), k->want[i], l->buf[i].n_elem, k->set == KS_SET_DECLARED,
+                   &cmp);
         if (cmp.match)
             continue;
         KS_AUTO_STR struct ks_str where = KS_STR_INIT, what = KS_STR_INIT;
         shape_text(s, k, &where);
         ks_compare_describe(&cmp, &s->c->buffers[i], l->buf[i].n_elem, &what);
-        return ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself at %s: %s (does it leave part of its output unwritten?)",
+        return ks_fail(err, KS_ERR_MISMATCH,
+                       "the original does not agree with itself at %s: %s (does it leave part of its output unwritten?)",
                        ks_str_cstr(&where), ks_str_cstr(&what));
     }
     return KS_OK;
 }
 
 /* Runs the baseline once or twice.  ret_skip: too slow for this device. */
-static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repeat, bool *ret_skip, struct ks_err *err)
+static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repeat, int64_t max_warp_insts, bool *ret_skip,
+                             struct ks_err *err)
 {
     struct ks_layout l;
     struct ks_run run;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
-    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = CASE_WARP_INSTS};
+    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = max_warp_insts};
     KS_TRY(ks_layout_make(s, &k->shape, k->set, k->call, &l, err));
     KS_TRY(ks_arm_configure(s, &s->base, &config, err));
     for (int pass = 0; pass < (repeat ? 2 : 1); pass++) {
@@ -71,8 +76,8 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
         }
         if (run.code != KS_OK) {
             ks_arm_stop(&s->base);
-            return ks_fail(err, run.code == KS_ERR_UNSUPPORTED ? run.code : KS_ERR_DEVICE, "the original fails at %s: %s", ks_str_cstr(&where),
-                           run.err.message);
+            return ks_fail(err, run.code == KS_ERR_UNSUPPORTED ? run.code : KS_ERR_DEVICE, "the original fails at %s: %s",
+                           ks_str_cstr(&where), run.err.message);
         }
         if (bad)
             return ks_fail(err, KS_ERR_MISMATCH, "the original breaks its contract at %s: %s", ks_str_cstr(&where), problem.data);
@@ -117,15 +122,15 @@ struct case_list {
     uint64_t next_call;
 };
 
-static enum ks_code case_add(struct ks_session *s, struct case_list *list, const struct ks_shape *shape, enum ks_input_set set, bool repeat,
-                             struct ks_err *err)
+static enum ks_code case_add(struct ks_session *s, struct case_list *list, const struct ks_shape *shape, enum ks_input_set set,
+                             bool repeat, int64_t max_warp_insts, struct ks_err *err)
 {
     if (list->n == KS_MAX_CASES)
         return KS_OK;
     struct ks_case *k = &list->cases[list->n];
     *k = (struct ks_case){.shape = *shape, .set = set, .call = list->next_call++};
     bool skip = false;
-    enum ks_code code = case_run(s, k, repeat, &skip, err);
+    enum ks_code code = case_run(s, k, repeat, max_warp_insts, &skip, err);
     if (code != KS_OK || skip)
         case_release(k);
     else
@@ -161,20 +166,24 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
         uint64_t part = ks_inputs_choice(s->secret, round, (uint32_t)(2000 + i), 0);
         memcpy(key + i, &part, 8);
     }
-    size_t n = ks_contract_fuzz_shapes(s->c, key, cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED, shapes, cuda ? N_SHAPES_CUDA : N_SHAPES_EMULATED);
+    size_t n = ks_contract_fuzz_shapes(s->c, key, cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED, shapes,
+                                       cuda ? N_SHAPES_CUDA : N_SHAPES_EMULATED);
     if (n == 0)
-        return ks_fail(err, KS_ERR_RANGE, "find a shape of the contract's domain that fits %zu bytes", cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED);
+        return ks_fail(err, KS_ERR_RANGE, "find a shape of the contract's domain that fits %zu bytes",
+                       cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED);
     enum ks_code code = KS_OK;
     for (size_t i = 0; i < n && code == KS_OK; i++)
-        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, err);
-    for (size_t i = 0; cuda && i < s->c->n_times && code == KS_OK; i++)
-        code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, err);
+        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, CASE_WARP_INSTS, err);
+    for (size_t i = 0; (cuda || round >= KS_ROUND_CONFIRM) && i < s->c->n_times && code == KS_OK; i++)
+        code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, CONFIRM_WARP_INSTS, err);
     if (code == KS_OK && list.n == 0)
-        code = ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device", CASE_WARP_INSTS);
+        code =
+            ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device",
+                    CASE_WARP_INSTS);
     if (code == KS_OK) {
         struct ks_shape shape = cases[middle_case(s, &list)].shape;
         for (int set = KS_SET_DECLARED + 1; set < KS_N_SETS && code == KS_OK; set++)
-            code = case_add(s, &list, &shape, (enum ks_input_set)set, false, err);
+            code = case_add(s, &list, &shape, (enum ks_input_set)set, false, CASE_WARP_INSTS, err);
     }
     if (code != KS_OK) {
         ks_cases_release(cases, list.n);
@@ -186,7 +195,8 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
 
 /* An answer that nobody computed. */
 enum fake { FAKE_ZEROS, FAKE_COPY, FAKE_CONSTANT, FAKE_NOOP, FAKE_STALE, N_FAKES };
-static const char *const fake_text[N_FAKES] = {"all zeros", "a copy of an input", "a constant", "untouched buffers", "the answer to other inputs"};
+static const char *const fake_text[N_FAKES] = {"all zeros", "a copy of an input", "a constant", "untouched buffers",
+                                               "the answer to other inputs"};
 
 static void repeat_bytes(unsigned char *out, size_t n, const unsigned char *pattern, size_t len)
 {
@@ -195,8 +205,8 @@ static void repeat_bytes(unsigned char *out, size_t n, const unsigned char *patt
 }
 
 /* The baseline's most common case of "one number": its first element everywhere. */
-static void fake_fill(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, const struct ks_case *other, enum fake fake, size_t i,
-                      unsigned char *out)
+static void fake_fill(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, const struct ks_case *other,
+                      enum fake fake, size_t i, unsigned char *out)
 {
     const struct ks_buffer *b = &s->c->buffers[i];
     size_t bytes = l->buf[i].bytes;
@@ -237,7 +247,8 @@ static void fake_fill(struct ks_session *s, const struct ks_layout *l, const str
     repeat_bytes(out, bytes, (const unsigned char *)&poison, sizeof poison);
 }
 
-static bool fake_accepted(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, const struct ks_case *other, enum fake fake)
+static bool fake_accepted(struct ks_session *s, const struct ks_layout *l, const struct ks_case *k, const struct ks_case *other,
+                          enum fake fake)
 {
     bool all = true;
     for (size_t i = 0; i < l->n && all; i++) {
@@ -270,12 +281,14 @@ enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err)
     struct ks_case other = {.shape = k->shape, .call = k->call + (1u << 20)};
     bool skip = false;
     KS_TRY(ks_layout_make(s, &k->shape, KS_SET_DECLARED, k->call, &l, err));
-    enum ks_code code = case_run(s, &other, false, &skip, err);
+    enum ks_code code = case_run(s, &other, false, CASE_WARP_INSTS, &skip, err);
     for (int fake = 0; fake < N_FAKES && code == KS_OK && !skip; fake++)
         if (fake_accepted(s, &l, k, &other, (enum fake)fake)) {
             KS_AUTO_STR struct ks_str where = KS_STR_INIT;
             shape_text(s, k, &where);
-            code = ks_fail(err, KS_ERR_MISMATCH, "the contract proves nothing: at %s its comparison accepts %s in place of the answer (tighten rtol and atol, or vary the inputs)",
+            code = ks_fail(err, KS_ERR_MISMATCH,
+                           "the contract proves nothing: at %s its comparison accepts %s in place of the answer (tighten rtol "
+                           "and atol, or vary the inputs)",
                            ks_str_cstr(&where), fake_text[fake]);
         }
     case_release(&other);

@@ -28,7 +28,7 @@ struct ks_worker {
 
 static char *const *scrubbed_environment(void)
 {
-    static char *empty[] = {(char *)(uintptr_t)"PATH=/usr/bin:/bin", (char *)(uintptr_t)"LC_ALL=C", NULL, NULL, NULL};
+    static char *empty[] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", (char *)(uintptr_t) "LC_ALL=C", NULL, NULL, NULL};
     /* Which GPUs are visible is the user's choice and must reach the driver. */
     static char visible[256], order[64];
     const char *v = getenv("CUDA_VISIBLE_DEVICES"), *o = getenv("CUDA_DEVICE_ORDER");
@@ -182,9 +182,11 @@ static enum ks_code explain_death(struct ks_worker *w, const char *during, struc
         memcpy(name, head->refused_name, sizeof name);
         name[sizeof name - 1] = 0;
         if (!head->refused_syscall)
-            return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it, with signals blocked (as system() and posix_spawn() do)");
-        return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it: %s (number %d)", name[0] ? name : "?",
-                       (int)head->refused_syscall - 1);
+            return ks_fail(err, KS_ERR_SANDBOX,
+                           "the candidate made a system call that is refused to it, with signals blocked (as system() and "
+                           "posix_spawn() do)");
+        return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it: %s (number %d)",
+                       name[0] ? name : "?", (int)head->refused_syscall - 1);
     }
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         return ks_fail(err, KS_ERR_TIMEOUT, "the worker used up its processor time during the %s", during);
@@ -194,7 +196,8 @@ static enum ks_code explain_death(struct ks_worker *w, const char *during, struc
     return ks_fail(err, KS_ERR_EXIT_STATUS, "the worker ended with exit status %d during the %s", WEXITSTATUS(status), during);
 }
 
-enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply, struct ks_err *err)
+enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
+                           struct ks_err *err)
 {
     const char *during = ks_wire_op_text((enum ks_wire_op)c->op);
     if (w->pid <= 0)
@@ -216,7 +219,8 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
         int n = poll(&p, 1, left_ms < WATCH_MS ? (int)left_ms : WATCH_MS);
         if (n == 0 && w->memory_limit_bytes && resident_bytes(w->pid) > w->memory_limit_bytes) {
             kill_group(w);
-            return ks_fail(err, KS_ERR_MEMORY_LIMIT, "the worker used more than %zu MiB of host memory and was killed", w->memory_limit_bytes >> 20);
+            return ks_fail(err, KS_ERR_MEMORY_LIMIT, "the worker used more than %zu MiB of host memory and was killed",
+                           w->memory_limit_bytes >> 20);
         }
         if (n <= 0)
             continue;
@@ -225,7 +229,8 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
             continue;
         if (got <= 0)
             return explain_death(w, during, err);
-        if (got != (ssize_t)sizeof reply || reply.magic != KS_WIRE_MAGIC || reply.seq != c->seq || reply.op != c->op || reply.code >= KS_N_CODES) {
+        if (got != (ssize_t)sizeof reply || reply.magic != KS_WIRE_MAGIC || reply.seq != c->seq || reply.op != c->op ||
+            reply.code >= KS_N_CODES) {
             kill_group(w);
             return ks_fail(err, KS_ERR_PROTOCOL, "the worker's answer to the %s is not one", during);
         }

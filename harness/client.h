@@ -1,14 +1,14 @@
 #ifndef KS_HARNESS_CLIENT_H
 #define KS_HARNESS_CLIENT_H
 
-/* The parent's end of one kscc-worker process: start, ask with a deadline, learn how it died, stop.  The worker leads its own process
- * group, has an empty environment but for what the device needs, and dies with the parent. */
+/* The parent's end of one kscc-worker process: start, ask with a deadline, learn how it died, stop.  The worker leads its own
+ * process group, has an empty environment but for what the device needs, and dies with the parent. */
 
 #include "harness/protocol.h"
 #include "base/str.h"
 
 struct ks_worker_options {
-    const char *program;      /* path of kscc-worker */
+    const char *program; /* path of kscc-worker */
     struct ks_wire_hello hello;
     size_t memory_limit_bytes; /* resident memory, watched while waiting; 0: none */
     int64_t timeout_ms;        /* for the start */
@@ -23,16 +23,16 @@ void ks_worker_stop(struct ks_worker *w);
 /* The shared memory, opt->hello.shm_bytes long; data from KS_WIRE_DATA_OFF. */
 unsigned char *ks_worker_shm(struct ks_worker *w);
 /* Sends `c` (c->op and its part of the union filled in) and waits.  A worker that did not answer is dead afterwards.
- * Errors: what the worker answered (its text), KS_ERR_TIMEOUT, KS_ERR_SIGNAL, KS_ERR_SANDBOX (a refused system call, named), KS_ERR_EXIT_STATUS,
- * KS_ERR_MEMORY_LIMIT, KS_ERR_PROTOCOL. */
-KS_NODISCARD enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
-                                        struct ks_err *err);
+ * Errors: what the worker answered (its text), KS_ERR_TIMEOUT, KS_ERR_SIGNAL, KS_ERR_SANDBOX (a refused system call, named),
+ * KS_ERR_EXIT_STATUS, KS_ERR_MEMORY_LIMIT, KS_ERR_PROTOCOL. */
+KS_NODISCARD enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms,
+                                        struct ks_wire_reply *ret_reply, struct ks_err *err);
 /* What the worker said about its device at the start, JSON text.  Borrowed. */
 const char *ks_worker_device_text(const struct ks_worker *w);
 bool ks_worker_alive(const struct ks_worker *w);
 /* Text of the last report; len as the reply said. */
 void ks_worker_text(struct ks_worker *w, const struct ks_wire_reply *reply, struct ks_str *out);
-int ks_worker_threads(const struct ks_worker *w); /* threads it has now */
+int ks_worker_threads(const struct ks_worker *w);          /* threads it has now */
 int64_t ks_worker_last_wall_ns(const struct ks_worker *w); /* the parent's own clock around the last ask */
 
 #endif

@@ -79,8 +79,8 @@ void ks_compare(const struct ks_buffer *b, const void *got, const void *want, si
 void ks_compare_describe(const struct ks_compare *c, const struct ks_buffer *b, size_t n, struct ks_str *out)
 {
     if (c->noisy) {
-        ks_str_addf(out, "'%s' is within its tolerances element by element, but %.3g of its norm is error (limit %g)", b->name, c->noise,
-                    KS_COMPARE_MAX_NOISE);
+        ks_str_addf(out, "'%s' is within its tolerances element by element, but %.3g of its norm is error (limit %g)", b->name,
+                    c->noise, KS_COMPARE_MAX_NOISE);
         return;
     }
     ks_str_addf(out, "'%s'[%zu] is %.9g, expected %.9g", b->name, c->first_bad, c->first_got, c->first_want);

@@ -17,8 +17,8 @@ int ks_device_count_cuda(char *ret_name, size_t name_size, char *ret_arch, size_
 {
     int (*init)(unsigned), (*count)(int *), (*get)(int *, int), (*name)(char *, int, int), (*attribute)(int *, int, int);
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *symbols[] = {function(lib, "cuInit"), function(lib, "cuDeviceGetCount"), function(lib, "cuDeviceGet"), function(lib, "cuDeviceGetName"),
-                       function(lib, "cuDeviceGetAttribute")};
+    void *symbols[] = {function(lib, "cuInit"), function(lib, "cuDeviceGetCount"), function(lib, "cuDeviceGet"),
+                       function(lib, "cuDeviceGetName"), function(lib, "cuDeviceGetAttribute")};
     void *slots[] = {&init, &count, &get, &name, &attribute};
     for (size_t i = 0; i < 5; i++) {
         if (!symbols[i])

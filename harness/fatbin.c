@@ -23,9 +23,9 @@ struct fat_entry {
     uint64_t zero;
     uint64_t plain_bytes;
 };
-#define FAT_MAGIC 0xba55ed50u
-#define FAT_KIND_PTX 1
-#define FAT_FLAG_LZ4 0x2000u
+#define FAT_MAGIC     0xba55ed50u
+#define FAT_KIND_PTX  1
+#define FAT_FLAG_LZ4  0x2000u
 #define FAT_FLAG_ZSTD 0x8000u
 
 static enum ks_code entry_text(const struct fat_entry *e, const unsigned char *payload, struct ks_str *out, struct ks_err *err)
@@ -70,7 +70,8 @@ enum ks_code ks_fatbin_ptx(const void *data, size_t len, int sm, struct ks_str *
     while ((size_t)(end - p) >= sizeof(struct fat_entry)) {
         struct fat_entry e;
         memcpy(&e, p, sizeof e);
-        if (e.header_bytes < sizeof e || e.header_bytes > (size_t)(end - p) || e.payload_bytes > (size_t)(end - p) - e.header_bytes)
+        if (e.header_bytes < sizeof e || e.header_bytes > (size_t)(end - p) ||
+            e.payload_bytes > (size_t)(end - p) - e.header_bytes)
             return ks_fail(err, KS_ERR_SYNTAX, "read fat binary: entry runs past the end");
         if (e.kind == FAT_KIND_PTX && (sm == 0 || e.sm <= (uint32_t)sm) && (!best_payload || e.sm >= best.sm)) {
             best = e;

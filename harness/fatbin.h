@@ -7,9 +7,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* One container at `data`; len 0: trusted memory of the running program, sizes taken from the headers.  Chooses the PTX with the highest
- * architecture not above `sm` (90 for sm_90a); 0: the highest.  Appends the text.
- * Errors: KS_ERR_NOT_FOUND no PTX inside, KS_ERR_SYNTAX not a fat binary, KS_ERR_UNSUPPORTED compressed otherwise. */
+/* One container at `data`; len 0: trusted memory of the running program, sizes taken from the headers.  Chooses the PTX with the
+ * highest architecture not above `sm` (90 for sm_90a); 0: the highest.  Appends the text. Errors: KS_ERR_NOT_FOUND no PTX inside,
+ * KS_ERR_SYNTAX not a fat binary, KS_ERR_UNSUPPORTED compressed otherwise. */
 KS_NODISCARD enum ks_code ks_fatbin_ptx(const void *data, size_t len, int sm, struct ks_str *out, struct ks_err *err);
 
 #endif

@@ -9,14 +9,15 @@
 #define DEFAULT_SAMPLE_THREAD_INSTS (8ll << 20)
 
 /* Modelled time of one arm at one timing point. */
-static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t point, int64_t timeout_ms, double *ret_ns, struct ks_json **ret_counters,
-                                struct ks_err *err)
+static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t point, int64_t timeout_ms, double *ret_ns,
+                                struct ks_json **ret_counters, struct ks_err *err)
 {
     struct ks_layout l;
     struct ks_run run;
     struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS,
                                     .counters = 1,
-                                    .sample_thread_insts = s->opt.sample_thread_insts > 0 ? s->opt.sample_thread_insts : DEFAULT_SAMPLE_THREAD_INSTS};
+                                    .sample_thread_insts = s->opt.sample_thread_insts > 0 ? s->opt.sample_thread_insts
+                                                                                          : DEFAULT_SAMPLE_THREAD_INSTS};
     KS_TRY(ks_layout_make(s, &s->c->times[point].shape, KS_SET_DECLARED, 0xffff0000u + point, &l, err));
     KS_TRY(ks_arm_configure(s, arm, &config, err));
     struct ks_json *stale = NULL; /* counters of earlier calls are not this call's */
@@ -51,6 +52,25 @@ static struct ks_json *point_counters(struct ks_session *s, size_t point, double
     return j;
 }
 
+/* {"kernels": those of the timing point that weighs most in time, "points": all}.  Takes `points`. */
+struct ks_json *ks_counters_object(const struct ks_session *s, struct ks_json *points)
+{
+    struct ks_json *j = ks_json_object();
+    size_t most = 0;
+    double most_ns = -1;
+    for (size_t i = 0; i < ks_json_len(points); i++) {
+        double ns = ks_json_get_num(ks_json_at(points, i), "modelled_ns", 0) * s->c->times[i].weight;
+        if (ns > most_ns) {
+            most = i;
+            most_ns = ns;
+        }
+    }
+    const struct ks_json *kernels = ks_json_len(points) ? ks_json_get(ks_json_at(points, most), "kernels") : NULL;
+    ks_json_set(j, "kernels", kernels ? ks_json_copy(kernels) : ks_json_array());
+    ks_json_set(j, "points", points);
+    return j;
+}
+
 enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err)
 {
     s->base_counters = ks_json_array();
@@ -67,7 +87,8 @@ enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err)
     return KS_OK;
 }
 
-/* Passes when the lower bound of the weighted mean exceeds 1 + delta and no point's whole interval lies below 1 - regress_limit. */
+/* Passes when the lower bound of the weighted mean exceeds 1 + delta and no point's whole interval lies below 1 - regress_limit.
+ */
 void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *point_hi, struct ks_json *details)
 {
     double delta = t->s->opt.delta, regress = t->s->opt.regress_limit;
@@ -77,14 +98,15 @@ void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *po
         if (!(point_hi[i] >= 1 - regress)) {
             KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
             ks_shape_print(t->s->c, &t->v->points[i].shape, &shape);
-            ks_gate_fail(t, KS_GATE_TIME, details, "slower at timing point %s: %.3fx", ks_str_cstr(&shape), t->v->points[i].speedup);
+            ks_gate_fail(t, KS_GATE_TIME, details, "slower at timing point %s: %.3fx", ks_str_cstr(&shape),
+                         t->v->points[i].speedup);
             return;
         }
     if (gate.lo > 1 + delta)
         ks_gate_pass(t, KS_GATE_TIME, details);
     else
-        ks_gate_fail(t, KS_GATE_TIME, details, "%s speed-up is %.3fx, its lower bound %.3f does not exceed %.3f", t->v->modelled ? "modelled" : "measured",
-                     t->v->speedup, gate.lo, 1 + delta);
+        ks_gate_fail(t, KS_GATE_TIME, details, "%s speed-up is %.3fx, its lower bound %.3f does not exceed %.3f",
+                     t->v->modelled ? "modelled" : "measured", t->v->speedup, gate.lo, 1 + delta);
 }
 
 static void time_modelled(struct ks_trial *t)
@@ -93,8 +115,8 @@ static void time_modelled(struct ks_trial *t)
     struct ks_verdict *v = t->v;
     struct ks_series series[KS_MAX_TIME_POINTS];
     double point_hi[KS_MAX_TIME_POINTS];
+    struct ks_json *points = ks_json_array();
     v->modelled = true;
-    v->counters = ks_json_array();
     ks_arm_stop(&t->arm); /* the modelled time must not depend on what ran before */
     for (size_t i = 0; i < v->n_points; i++) {
         struct ks_point_result *p = &v->points[i];
@@ -103,17 +125,21 @@ static void time_modelled(struct ks_trial *t)
         if (modelled_ns(s, &t->arm, i, ks_trial_left_ms(t), &p->candidate_ns, &counters, &err) != KS_OK) {
             KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
             ks_shape_print(s->c, &p->shape, &shape);
-            enum ks_gate gate = err.code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : err.code == KS_ERR_DEVICE ? KS_GATE_SAFETY : KS_GATE_TIME;
+            enum ks_gate gate = err.code == KS_ERR_SANDBOX  ? KS_GATE_ADMISSION
+                                : err.code == KS_ERR_DEVICE ? KS_GATE_SAFETY
+                                                            : KS_GATE_TIME;
             ks_gate_fail(t, gate, NULL, "at timing point %s: %s", ks_str_cstr(&shape), err.message);
+            ks_json_free(points);
             return;
         }
-        ks_json_push(v->counters, point_counters(s, i, p->candidate_ns, counters));
+        ks_json_push(points, point_counters(s, i, p->candidate_ns, counters));
         p->reference_ns = s->point_reference_ns[i];
         p->speedup = p->speedup_lo = p->speedup_hi = p->reference_ns / p->candidate_ns;
         p->n_pairs = 1;
         series[i] = (struct ks_series){&p->reference_ns, &p->candidate_ns, 1, p->weight};
         point_hi[i] = p->speedup;
     }
+    v->counters = ks_counters_object(s, points);
     struct ks_interval mean = ks_stats_geomean(series, v->n_points, 0.95, 1);
     v->speedup = mean.mid;
     v->speedup_lo = mean.lo;

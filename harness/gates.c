@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SAFETY_WARP_INSTS (1ll << 20) /* the largest case the checks run on */
+#define SAFETY_WARP_INSTS  (1ll << 20) /* the largest case the checks run on */
 #define SPILL_MARGIN_BYTES 64
-#define BUILD_LIMIT_NS (300ll * 1000000000)
-#define OBJECT_GROWTH 16
+#define BUILD_LIMIT_NS     (300ll * 1000000000)
+#define OBJECT_GROWTH      16
 
 void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details)
 {
@@ -19,7 +19,8 @@ void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details
     t->v->gates[gate].details = details;
 }
 
-static void gate_say(struct ks_trial *t, enum ks_gate gate, enum ks_gate_state state, struct ks_json *details, const char *fmt, va_list ap)
+static void gate_say(struct ks_trial *t, enum ks_gate gate, enum ks_gate_state state, struct ks_json *details, const char *fmt,
+                     va_list ap)
 {
     struct ks_gate_result *g = &t->v->gates[gate];
     struct ks_str text = KS_STR_INIT;
@@ -71,7 +72,9 @@ static void fault(struct ks_trial *t, const struct ks_case *k, const struct ks_r
 {
     KS_AUTO_STR struct ks_str where = KS_STR_INIT;
     case_text(t, k, &where);
-    enum ks_gate gate = run->code == KS_ERR_DEVICE ? KS_GATE_SAFETY : run->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : KS_GATE_NUMERICS;
+    enum ks_gate gate = run->code == KS_ERR_DEVICE    ? KS_GATE_SAFETY
+                        : run->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION
+                                                      : KS_GATE_NUMERICS;
     ks_gate_fail(t, gate, NULL, "at %s: %s", ks_str_cstr(&where), run->err.message);
 }
 
@@ -85,8 +88,10 @@ static bool numerics_case(struct ks_trial *t, const struct ks_case *k, size_t in
     KS_AUTO_STR struct ks_str where = KS_STR_INIT, what = KS_STR_INIT;
     struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .max_warp_insts = hang_limit(k)};
     case_text(t, k, &where);
-    if (ks_layout_make(s, &k->shape, k->set, k->call, &l, &err) != KS_OK || ks_arm_configure(s, &t->arm, &config, &err) != KS_OK) {
-        ks_gate_fail(t, err.code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where), err.message);
+    if (ks_layout_make(s, &k->shape, k->set, k->call, &l, &err) != KS_OK ||
+        ks_arm_configure(s, &t->arm, &config, &err) != KS_OK) {
+        ks_gate_fail(t, err.code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where),
+                     err.message);
         return false;
     }
     struct ks_run_options o = {.poison = ks_inputs_poison(s->secret, k->call * 2 + 5 + index), .timeout_ms = ks_trial_left_ms(t)};
@@ -96,14 +101,15 @@ static bool numerics_case(struct ks_trial *t, const struct ks_case *k, size_t in
     } else if (run.touched || run.returned_error) {
         ks_gate_fail(t, KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where), ks_str_cstr(&run.problem));
     } else if (s->base_threads > 0 && ks_worker_threads(t->arm.worker) > s->base_threads) {
-        ks_gate_fail(t, KS_GATE_ADMISSION, NULL, "at %s: the call leaves threads running (%d, the original has %d)", ks_str_cstr(&where),
-                     ks_worker_threads(t->arm.worker), s->base_threads);
+        ks_gate_fail(t, KS_GATE_ADMISSION, NULL, "at %s: the call leaves threads running (%d, the original has %d)",
+                     ks_str_cstr(&where), ks_worker_threads(t->arm.worker), s->base_threads);
     } else {
         for (size_t i = 0; i < l.n; i++) {
             struct ks_compare cmp;
             if (!ks_buffer_is_output(&s->c->buffers[i]))
                 continue;
-            ks_compare(&s->c->buffers[i], ks_run_output(&t->arm, &l, i), k->want[i], l.buf[i].n_elem, k->set == KS_SET_DECLARED, &cmp);
+            ks_compare(&s->c->buffers[i], ks_run_output(&t->arm, &l, i), k->want[i], l.buf[i].n_elem, k->set == KS_SET_DECLARED,
+                       &cmp);
             if (k->set == KS_SET_DECLARED) {
                 t->v->max_abs_err = cmp.max_abs_err > t->v->max_abs_err ? cmp.max_abs_err : t->v->max_abs_err;
                 t->v->max_rel_err = cmp.max_rel_err > t->v->max_rel_err ? cmp.max_rel_err : t->v->max_rel_err;
@@ -152,7 +158,8 @@ static size_t safety_cases(const struct ks_case *cases, size_t n, const struct k
     }
     for (size_t i = 0; large && i < n; i++) {
         const struct ks_case *k = &cases[i];
-        if (k->set == KS_SET_DECLARED && k != small && k != large && k->warp_insts < large->warp_insts && (!middle || k->warp_insts > middle->warp_insts))
+        if (k->set == KS_SET_DECLARED && k != small && k != large && k->warp_insts < large->warp_insts &&
+            (!middle || k->warp_insts > middle->warp_insts))
             middle = k;
     }
     size_t m = 0;
@@ -165,8 +172,8 @@ static size_t safety_cases(const struct ks_case *cases, size_t n, const struct k
     return m;
 }
 
-static enum ks_code safety_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, uint64_t seed, int64_t timeout_ms, struct ks_json **ret_findings,
-                               struct ks_err *err)
+static enum ks_code safety_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, uint64_t seed,
+                               int64_t timeout_ms, struct ks_json **ret_findings, struct ks_err *err)
 {
     struct ks_layout l;
     struct ks_run run;
@@ -309,13 +316,16 @@ void ks_gate_resources(struct ks_trial *t)
         ks_json_push(kernels, k);
     }
     ks_json_set(details, "kernels", kernels);
-    int spills = total(c, offsetof(struct ks_kernel_resources, spill_store_bytes)), base_spills = total(b, offsetof(struct ks_kernel_resources, spill_store_bytes));
+    int spills = total(c, offsetof(struct ks_kernel_resources, spill_store_bytes)),
+        base_spills = total(b, offsetof(struct ks_kernel_resources, spill_store_bytes));
     if (spills > base_spills + SPILL_MARGIN_BYTES)
-        ks_gate_fail(t, KS_GATE_RESOURCES, details, "registers spill: %d bytes of spill stores where the original has %d", spills, base_spills);
+        ks_gate_fail(t, KS_GATE_RESOURCES, details, "registers spill: %d bytes of spill stores where the original has %d", spills,
+                     base_spills);
     else if (c->build_ns > BUILD_LIMIT_NS)
         ks_gate_fail(t, KS_GATE_RESOURCES, details, "takes more than %lld s to compile", BUILD_LIMIT_NS / 1000000000);
     else if (c->object_bytes > b->object_bytes * OBJECT_GROWTH + (1u << 20))
-        ks_gate_fail(t, KS_GATE_RESOURCES, details, "the object has grown from %zu to %zu bytes", b->object_bytes, c->object_bytes);
+        ks_gate_fail(t, KS_GATE_RESOURCES, details, "the object has grown from %zu to %zu bytes", b->object_bytes,
+                     c->object_bytes);
     else
         ks_gate_pass(t, KS_GATE_RESOURCES, details);
 }

@@ -4,16 +4,17 @@
 
 #include <string.h>
 
-_Static_assert((int)KS_GEN_NORMAL == (int)KS_DIST_NORMAL && (int)KS_GEN_UNIFORM == (int)KS_DIST_UNIFORM && (int)KS_GEN_INT == (int)KS_DIST_INT &&
-                   (int)KS_GEN_CONST == (int)KS_DIST_CONST,
+_Static_assert((int)KS_GEN_NORMAL == (int)KS_DIST_NORMAL && (int)KS_GEN_UNIFORM == (int)KS_DIST_UNIFORM &&
+                   (int)KS_GEN_INT == (int)KS_DIST_INT && (int)KS_GEN_CONST == (int)KS_DIST_CONST,
                "distributions as in contract.h");
-_Static_assert((int)KS_GEN_HALF == (int)KS_DT_HALF && (int)KS_GEN_DOUBLE == (int)KS_DT_DOUBLE && (int)KS_GEN_INT8 == (int)KS_DT_INT8 &&
-                   (int)KS_GEN_UINT64 == (int)KS_DT_UINT64,
+_Static_assert((int)KS_GEN_HALF == (int)KS_DT_HALF && (int)KS_GEN_DOUBLE == (int)KS_DT_DOUBLE &&
+                   (int)KS_GEN_INT8 == (int)KS_DT_INT8 && (int)KS_GEN_UINT64 == (int)KS_DT_UINT64,
                "dtypes as in contract.h");
 
 const char *ks_input_set_text(enum ks_input_set set)
 {
-    static const char *const text[KS_N_SETS] = {"declared", "x10", "shifted", "tiny", "spikes", "equal rows", "zeros and ones", "all equal"};
+    static const char *const text[KS_N_SETS] = {"declared", "x10",        "shifted",        "tiny",
+                                                "spikes",   "equal rows", "zeros and ones", "all equal"};
     return (unsigned)set < KS_N_SETS ? text[set] : "?";
 }
 

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_INPUTS_H
 #define KS_HARNESS_INPUTS_H
 
-/* Contents of buffers, keyed by the session's secret: nobody who lacks it can foresee them, and with it every call can be repeated.
- * The value of an element is defined in inputs_core.h. */
+/* Contents of buffers, keyed by the session's secret: nobody who lacks it can foresee them, and with it every call can be
+ * repeated. The value of an element is defined in inputs_core.h. */
 
 #include "harness/inputs_core.h"
 

@@ -2,9 +2,10 @@
 #define KS_HARNESS_INPUTS_CORE_H
 
 /* One element of a generated buffer, as a function of (key, element) alone and the same to the bit in C and in CUDA: the parent
- * makes inputs on the host, the worker fills buffers of timed calls on the GPU.  Philox4x32-10 gives 128 bits an element; normal(0,1) is the
- * sum of eight 16-bit uniforms, centred and scaled (Irwin-Hall: variance 1 exactly, tails end at 4.9, kurtosis -0.15), which needs integer
- * arithmetic and one multiplication.  No operation may be contracted or reordered, so every one is spelled out. */
+ * makes inputs on the host, the worker fills buffers of timed calls on the GPU.  Philox4x32-10 gives 128 bits an element;
+ * normal(0,1) is the sum of eight 16-bit uniforms, centred and scaled (Irwin-Hall: variance 1 exactly, tails end at 4.9, kurtosis
+ * -0.15), which needs integer arithmetic and one multiplication.  No operation may be contracted or reordered, so every one is
+ * spelled out. */
 
 #include <Random123/philox.h>
 
@@ -46,7 +47,20 @@ struct ks_input_gen {
 
 /* Values of enum ks_dist_kind and ks_dtype, which CUDA code does not include; inputs.c asserts that they agree. */
 enum { KS_GEN_NORMAL, KS_GEN_UNIFORM, KS_GEN_INT, KS_GEN_CONST };
-enum { KS_GEN_HALF, KS_GEN_BF16, KS_GEN_FLOAT, KS_GEN_DOUBLE, KS_GEN_INT8, KS_GEN_UINT8, KS_GEN_INT16, KS_GEN_UINT16, KS_GEN_INT32, KS_GEN_UINT32, KS_GEN_INT64, KS_GEN_UINT64 };
+enum {
+    KS_GEN_HALF,
+    KS_GEN_BF16,
+    KS_GEN_FLOAT,
+    KS_GEN_DOUBLE,
+    KS_GEN_INT8,
+    KS_GEN_UINT8,
+    KS_GEN_INT16,
+    KS_GEN_UINT16,
+    KS_GEN_INT32,
+    KS_GEN_UINT32,
+    KS_GEN_INT64,
+    KS_GEN_UINT64
+};
 
 KS_HD uint32_t ks_bits_of_float(float f)
 {

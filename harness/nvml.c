@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NVML_CLOCK_SM 1
-#define NVML_CLOCK_MEM 2
+#define NVML_CLOCK_SM        1
+#define NVML_CLOCK_MEM       2
 #define NVML_TEMPERATURE_GPU 0
 /* nvmlClocksThrottleReason*: SwPowerCap 0x4, HwSlowdown 0x8, SwThermalSlowdown 0x20, HwThermalSlowdown 0x40, HwPowerBrake 0x80 */
 #define NVML_HELD_DOWN 0xecull

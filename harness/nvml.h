@@ -1,7 +1,8 @@
 #ifndef KS_HARNESS_NVML_H
 #define KS_HARNESS_NVML_H
 
-/* Clocks, temperature and throttle reasons of the first GPU, through libnvidia-ml.so.1 loaded when asked; absent library: present is false. */
+/* Clocks, temperature and throttle reasons of the first GPU, through libnvidia-ml.so.1 loaded when asked; absent library: present
+ * is false. */
 
 #include <stdbool.h>
 

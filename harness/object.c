@@ -37,8 +37,8 @@ static bool reader_open(struct reader *r, const struct ks_str *file)
         return false;
     r->head = (const Elf64_Ehdr *)(const void *)r->data;
     if (memcmp(r->head->e_ident, ELFMAG, SELFMAG) != 0 || r->head->e_ident[EI_CLASS] != ELFCLASS64 || r->head->e_type != ET_REL ||
-        r->head->e_shentsize != sizeof(Elf64_Shdr) || r->head->e_shoff % 8 != 0 || !in_file(r, r->head->e_shoff, (uint64_t)r->head->e_shnum * sizeof(Elf64_Shdr)) ||
-        r->head->e_shstrndx >= r->head->e_shnum)
+        r->head->e_shentsize != sizeof(Elf64_Shdr) || r->head->e_shoff % 8 != 0 ||
+        !in_file(r, r->head->e_shoff, (uint64_t)r->head->e_shnum * sizeof(Elf64_Shdr)) || r->head->e_shstrndx >= r->head->e_shnum)
         return false;
     r->sections = (const Elf64_Shdr *)(const void *)(r->data + r->head->e_shoff);
     for (size_t i = 0; i < r->head->e_shnum; i++)
@@ -50,8 +50,8 @@ static bool reader_open(struct reader *r, const struct ks_str *file)
     return r->names_len > 0 && r->names[r->names_len - 1] == 0;
 }
 
-/* Opcodes of syscall, sysenter and int 0x80.  Two zero or two 0xff bytes behind them mean the middle of a 32-bit constant: code is
- * not disassembled here, and what slips through meets the sandbox. */
+/* Opcodes of syscall, sysenter and int 0x80.  Two zero or two 0xff bytes behind them mean the middle of a 32-bit constant: code
+ * is not disassembled here, and what slips through meets the sandbox. */
 static size_t count_syscalls(const unsigned char *p, size_t n)
 {
     size_t found = 0;
@@ -63,7 +63,8 @@ static size_t count_syscalls(const unsigned char *p, size_t n)
     return found;
 }
 
-/* Storage a candidate could keep results in: writable, not relocated read-only data, not what nvcc and gcc make for themselves. */
+/* Storage a candidate could keep results in: writable, not relocated read-only data, not what nvcc and gcc make for themselves.
+ */
 static bool is_state_section(const struct reader *r, size_t index)
 {
     if (index == SHN_COMMON)
@@ -72,7 +73,8 @@ static bool is_state_section(const struct reader *r, size_t index)
         return false;
     const Elf64_Shdr *s = &r->sections[index];
     const char *name = section_name(r, s);
-    static const char *const harmless[] = {".data.rel.ro", ".data.rel.local.DW", ".init_array", ".fini_array", ".nvFatBinSegment", ".eh_frame"};
+    static const char *const harmless[] = {".data.rel.ro", ".data.rel.local.DW", ".init_array",
+                                           ".fini_array",  ".nvFatBinSegment",   ".eh_frame"};
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (ks_str_starts(name, harmless[i]))
             return false;

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_OBJECT_H
 #define KS_HARNESS_OBJECT_H
 
-/* What an object file that nvcc made says about itself, read from ELF: symbols, constructors, host state, system call opcodes, and
- * the PTX inside.  Two gates judge candidates by it. */
+/* What an object file that nvcc made says about itself, read from ELF: symbols, constructors, host state, system call opcodes,
+ * and the PTX inside.  Two gates judge candidates by it. */
 
 #include "base/str.h"
 #include "base/json.h"
@@ -32,9 +32,10 @@ const struct ks_symbol *ks_object_symbol(const struct ks_object *o, const char *
 
 /* `interface`: the same external symbols, entry included; new ones only for kernels and template instances.
  * True when passed, else `reason` is appended to. */
-bool ks_interface_check(const struct ks_object *baseline, const struct ks_object *candidate, const char *entry_symbol, struct ks_str *reason);
-/* `admission`: undefined symbols within the allow-list or the baseline's own, no new constructors, no system call opcodes, no new host
- * state, one fat binary. */
+bool ks_interface_check(const struct ks_object *baseline, const struct ks_object *candidate, const char *entry_symbol,
+                        struct ks_str *reason);
+/* `admission`: undefined symbols within the allow-list or the baseline's own, no new constructors, no system call opcodes, no new
+ * host state, one fat binary. */
 bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason);
 /* The allow-list alone (harness/allow_undefined.def). */
 bool ks_admission_symbol_allowed(const char *name);

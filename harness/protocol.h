@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_PROTOCOL_H
 #define KS_HARNESS_PROTOCOL_H
 
-/* What parent and kscc-worker say to each other.  Commands and replies are single SOCK_SEQPACKET messages of the structs below (both
- * sides come from one build, so layouts agree); bulk data and report texts travel through a memfd mapped in both.
+/* What parent and kscc-worker say to each other.  Commands and replies are single SOCK_SEQPACKET messages of the structs below
+ * (both sides come from one build, so layouts agree); bulk data and report texts travel through a memfd mapped in both.
  *
  * Nothing in a reply is evidence: the parent takes "done" from it and judges the bytes it then finds in the shared memory.  A
  * candidate shares the worker's address space and may forge any reply; all it can gain is to be compared earlier or later. */
@@ -13,20 +13,21 @@
 
 #include <stdint.h>
 
-#define KS_WIRE_MAGIC 0x6b736363u
-#define KS_WIRE_HEAD_BYTES 4096u        /* struct ks_wire_head at the start of the shared memory */
+#define KS_WIRE_MAGIC        0x6b736363u
+#define KS_WIRE_HEAD_BYTES   4096u      /* struct ks_wire_head at the start of the shared memory */
 #define KS_WIRE_REPORT_BYTES (8u << 20) /* report text, after the head */
-#define KS_WIRE_DATA_OFF (KS_WIRE_HEAD_BYTES + KS_WIRE_REPORT_BYTES)
-#define KS_WIRE_TEXT_BYTES 1024
+#define KS_WIRE_DATA_OFF     (KS_WIRE_HEAD_BYTES + KS_WIRE_REPORT_BYTES)
+#define KS_WIRE_TEXT_BYTES   1024
 
 enum ks_wire_op {
     KS_OP_HELLO,     /* ks_wire_hello: set the device up; report = {"device":...,"sandbox":{...}} */
     KS_OP_CONFIGURE, /* ks_wire_config: checks and counters of an emulated device */
     KS_OP_LOAD,      /* ks_wire_load: seal the sandbox, load the candidate */
     KS_OP_PREPARE,   /* ks_wire_prepare: place and fill the buffers of one call */
-    KS_OP_CALL,      /* ks_wire_call: one call of the entry, device synchronised; value[0] return code, [1] device ns, [2] host ns, [3] late ns */
-    KS_OP_FETCH,     /* ks_wire_fetch: copy buffers back into the shared memory */
-    KS_OP_REPORT,    /* ks_wire_report: findings or counters as text; value[0] length, [1] modelled ns */
+    KS_OP_CALL, /* ks_wire_call: one call of the entry, device synchronised; value[0] return code, [1] device ns, [2] host ns, [3]
+                   late ns */
+    KS_OP_FETCH,  /* ks_wire_fetch: copy buffers back into the shared memory */
+    KS_OP_REPORT, /* ks_wire_report: findings or counters as text; value[0] length, [1] modelled ns */
     KS_OP_QUIT
 };
 

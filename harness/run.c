@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RED_BYTES 4096u        /* on a GPU: red zone on either side of a buffer */
-#define ARENA_SLACK (1u << 20) /* places move by up to this */
-#define ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
+#define RED_BYTES      4096u      /* on a GPU: red zone on either side of a buffer */
+#define ARENA_SLACK    (1u << 20) /* places move by up to this */
+#define ALIGN_UP(n, a) (((n) + (a)-1) / (a) * (a))
 
 bool ks_buffer_is_output(const struct ks_buffer *b)
 {
@@ -40,13 +40,16 @@ void ks_bindings_make(struct ks_session *s)
     }
 }
 
-static enum ks_code arg_value(const struct ks_session *s, size_t i, const struct ks_shape *shape, struct ks_wire_arg *ret, struct ks_err *err)
+static enum ks_code arg_value(const struct ks_session *s, size_t i, const struct ks_shape *shape, struct ks_wire_arg *ret,
+                              struct ks_err *err)
 {
     const struct ks_binding *b = &s->bindings[i];
     ret->kind = b->kind;
     if (b->kind == KS_PARAM_POINTER) {
         ret->buffer = (uint32_t)b->buffer;
-        return b->buffer >= 0 ? KS_OK : ks_fail(err, KS_ERR_MISMATCH, "bind parameter '%s': no buffer of the contract has its name", s->opt.signature->params[i].name);
+        return b->buffer >= 0 ? KS_OK
+                              : ks_fail(err, KS_ERR_MISMATCH, "bind parameter '%s': no buffer of the contract has its name",
+                                        s->opt.signature->params[i].name);
     }
     if (b->kind == KS_PARAM_STREAM)
         return KS_OK;
@@ -54,7 +57,8 @@ static enum ks_code arg_value(const struct ks_session *s, size_t i, const struct
     if (b->arg >= 0)
         KS_TRY(ks_expr_eval(s->c->args[b->arg].value, s->c, shape, &v, err));
     else if (b->dim < 0)
-        return ks_fail(err, KS_ERR_MISMATCH, "bind parameter '%s': neither a dim nor an arg line has its name", s->opt.signature->params[i].name);
+        return ks_fail(err, KS_ERR_MISMATCH, "bind parameter '%s': neither a dim nor an arg line has its name",
+                       s->opt.signature->params[i].name);
     if (b->kind == KS_PARAM_F32 || b->kind == KS_PARAM_F64)
         ret->v.f = b->arg >= 0 ? v : (double)shape->dim[b->dim];
     else
@@ -62,8 +66,8 @@ static enum ks_code arg_value(const struct ks_session *s, size_t i, const struct
     return KS_OK;
 }
 
-enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set, uint64_t call, struct ks_layout *ret,
-                            struct ks_err *err)
+enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set, uint64_t call,
+                            struct ks_layout *ret, struct ks_err *err)
 {
     struct ks_layout l = {.shape = *shape, .call = call, .set = set, .n = s->c->n_buffers};
     KS_TRY(ks_contract_complete(s->c, &l.shape, err));
@@ -172,7 +176,8 @@ enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const st
     return code;
 }
 
-static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const struct ks_run_options *opt, struct ks_wire_prepare *p)
+static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const struct ks_run_options *opt,
+                         struct ks_wire_prepare *p)
 {
     p->n = (uint32_t)l->n;
     p->flush_l2 = opt->flush_l2;
@@ -226,7 +231,8 @@ static void untouched_check(struct ks_session *s, struct ks_arm *arm, const stru
     }
 }
 
-static enum ks_code ask_call(struct ks_arm *arm, struct ks_wire_command *c, const struct ks_layout *l, int64_t timeout_ms, struct ks_run *ret)
+static enum ks_code ask_call(struct ks_arm *arm, struct ks_wire_command *c, const struct ks_layout *l, int64_t timeout_ms,
+                             struct ks_run *ret)
 {
     struct ks_wire_reply reply;
     c->op = KS_OP_CALL;
@@ -242,7 +248,8 @@ static enum ks_code ask_call(struct ks_arm *arm, struct ks_wire_command *c, cons
     return KS_OK;
 }
 
-void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt, struct ks_run *ret)
+void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt,
+                 struct ks_run *ret)
 {
     unsigned char *inputs[KS_MAX_PARAMS] = {NULL};
     struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
@@ -282,8 +289,8 @@ void ks_run_release(struct ks_run *r)
     ks_str_release(&r->problem);
 }
 
-enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind, struct ks_json **ret_json, double *ret_modelled_ns,
-                           struct ks_err *err)
+enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind, struct ks_json **ret_json,
+                           double *ret_modelled_ns, struct ks_err *err)
 {
     KS_TRY(ks_arm_start(s, arm, err));
     struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define N_TOOLS 4
-#define N_REPLAYED 4
+#define N_TOOLS      4
+#define N_REPLAYED   4
 #define REPLAY_BYTES ((size_t)4 << 20)
 #define ERROR_STATUS 86
 static const char *const tools[N_TOOLS] = {"memcheck", "racecheck", "initcheck", "synccheck"};
@@ -24,7 +24,8 @@ static enum ks_code command_write(int fd, struct ks_wire_command *c, struct ks_e
     return KS_OK;
 }
 
-static enum ks_code case_write(struct ks_session *s, int fd, struct ks_wire_command *c, const struct ks_layout *l, struct ks_err *err)
+static enum ks_code case_write(struct ks_session *s, int fd, struct ks_wire_command *c, const struct ks_layout *l,
+                               struct ks_err *err)
 {
     c->op = KS_OP_PREPARE;
     memset(&c->u, 0, sizeof c->u);
@@ -43,8 +44,8 @@ static enum ks_code case_write(struct ks_session *s, int fd, struct ks_wire_comm
 }
 
 /* Start, load and the smallest cases. */
-static enum ks_code replay_write(struct ks_session *s, const struct ks_built *built, const struct ks_case *cases, size_t n_cases, const char *path,
-                                 struct ks_err *err)
+static enum ks_code replay_write(struct ks_session *s, const struct ks_built *built, const struct ks_case *cases, size_t n_cases,
+                                 const char *path, struct ks_err *err)
 {
     KS_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -96,8 +97,8 @@ static void first_finding(const struct ks_str *out, struct ks_str *ret)
     for (const char *p = ks_str_cstr(out); *p;) {
         const char *end = strchrnul(p, '\n');
         size_t n = (size_t)(end - p);
-        bool named = memmem(p, n, "Invalid", 7) || memmem(p, n, "Uninitialized", 13) || memmem(p, n, "Error", 5) || memmem(p, n, "hazard", 6) ||
-                     memmem(p, n, "Barrier", 7) || memmem(p, n, "Divergent", 9);
+        bool named = memmem(p, n, "Invalid", 7) || memmem(p, n, "Uninitialized", 13) || memmem(p, n, "Error", 5) ||
+                     memmem(p, n, "hazard", 6) || memmem(p, n, "Barrier", 7) || memmem(p, n, "Divergent", 9);
         if (named && ks_str_starts(p, "=========")) {
             p += strspn(p, "= ");
             ks_str_addn(ret, p, (size_t)(end - p));
@@ -108,7 +109,8 @@ static void first_finding(const struct ks_str *out, struct ks_str *ret)
 }
 
 /* ret_errors: 0 clean, 1 something found (text in ret_text), -1 the tool itself could not work (why in ret_text). */
-static void tool_run(const char *sanitizer, const struct ks_session *s, size_t tool, const char *replay, int64_t timeout_ms, int *ret_errors, struct ks_str *ret_text)
+static void tool_run(const char *sanitizer, const struct ks_session *s, size_t tool, const char *replay, int64_t timeout_ms,
+                     int *ret_errors, struct ks_str *ret_text)
 {
     KS_AUTO_ARGS struct ks_args a;
     KS_AUTO_STR struct ks_str out = KS_STR_INIT, errout = KS_STR_INIT;
@@ -196,5 +198,6 @@ void ks_safety_sanitizer(struct ks_trial *t)
         return;
     }
     ks_json_free(details);
-    ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer makes no statement, the original fails under it: %s", ks_str_cstr(&silent));
+    ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer makes no statement, the original fails under it: %s",
+                 ks_str_cstr(&silent));
 }

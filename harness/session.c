@@ -11,6 +11,11 @@
 
 #define DEFAULT_TRIAL_TIMEOUT_MS 120000
 
+static size_t memory_present(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /* The caller's strings need not outlive the call. */
 static void options_copy(struct ks_session *s, const struct ks_session_options *opt)
 {
@@ -30,6 +35,8 @@ static void options_copy(struct ks_session *s, const struct ks_session_options *
     s->opt.bin_dir = ks_arena_strdup(a, opt->bin_dir);
     if (s->opt.trial_timeout_ms <= 0)
         s->opt.trial_timeout_ms = DEFAULT_TRIAL_TIMEOUT_MS;
+    if (s->opt.memory_limit_bytes == 0)
+        s->opt.memory_limit_bytes = memory_present() / 2;
     memcpy(s->secret, opt->secret, sizeof s->secret);
     s->opt.secret = s->secret;
     s->c = opt->contract;
@@ -55,15 +62,10 @@ static enum ks_code programs_find(struct ks_session *s, struct ks_err *err)
     return ks_fail(err, KS_ERR_NOT_FOUND, "find the emulated device's library '%s'", path.data);
 }
 
-static size_t memory_present(void)
-{
-    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Shared memory and device arena must hold the largest call. */
 static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
 {
-    size_t limit = s->opt.memory_limit_bytes ? s->opt.memory_limit_bytes : memory_present() / 2;
+    size_t limit = s->opt.memory_limit_bytes;
     s->shm_bytes = KS_WIRE_DATA_OFF + ((size_t)1 << 20);
     s->arena_bytes = (size_t)1 << 20;
     for (size_t i = 0; i < s->c->n_times; i++) {
@@ -73,7 +75,8 @@ static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
         if (ks_layout_make(s, &s->c->times[i].shape, KS_SET_DECLARED, 0, &l, err) != KS_OK)
             return ks_wrap(err, "timing point %s", ks_str_cstr(&shape));
         if (s->opt.device == KS_DEVICE_EMULATED && l.data_bytes > limit)
-            return ks_fail(err, KS_ERR_LIMIT, "timing point %s needs %zu MiB of buffers, the limit is %zu MiB", ks_str_cstr(&shape), l.data_bytes >> 20, limit >> 20);
+            return ks_fail(err, KS_ERR_LIMIT, "timing point %s needs %zu MiB of buffers, the limit is %zu MiB",
+                           ks_str_cstr(&shape), l.data_bytes >> 20, limit >> 20);
         s->shm_bytes = l.shm_bytes > s->shm_bytes ? l.shm_bytes : s->shm_bytes;
         s->arena_bytes = l.arena_bytes > s->arena_bytes ? l.arena_bytes : s->arena_bytes;
     }
@@ -103,8 +106,8 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "baseline", 600000, &s->baseline, &log, err) != KS_OK)
         return ks_wrap(err, "the original does not build as a workload");
     if (!ks_object_symbol(&s->baseline->object, s->opt.signature->symbol))
-        return ks_fail(err, KS_ERR_BUILD, "find the entry '%s' (symbol '%s') in the original's object: is it static or inline?", s->c->entry,
-                       s->opt.signature->symbol);
+        return ks_fail(err, KS_ERR_BUILD, "find the entry '%s' (symbol '%s') in the original's object: is it static or inline?",
+                       s->c->entry, s->opt.signature->symbol);
     s->base.built = s->baseline;
     if (s->opt.device == KS_DEVICE_CUDA)
         ks_device_lock_open(&s->lock);
@@ -157,8 +160,8 @@ void ks_session_free(struct ks_session *s)
 }
 
 /* A text built before is not built again; the oldest build makes room. */
-static enum ks_code built_get(struct ks_session *s, const char *source, size_t len, int64_t timeout_ms, struct ks_built **ret, struct ks_str *log,
-                              struct ks_err *err)
+static enum ks_code built_get(struct ks_session *s, const char *source, size_t len, int64_t timeout_ms, struct ks_built **ret,
+                              struct ks_str *log, struct ks_err *err)
 {
     char hash[65], tag[32];
     ks_hash_hex(source, len, hash);
@@ -256,7 +259,8 @@ static enum ks_outcome outcome(const struct ks_verdict *v)
     return time_failed || v->gates[KS_GATE_TIME].state != KS_GATE_PASS ? KS_OUTCOME_NO_GAIN : KS_OUTCOME_ACCEPTED;
 }
 
-static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict, struct ks_err *err)
+static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
+                          struct ks_err *err)
 {
     struct ks_verdict v;
     struct ks_case *fresh = NULL;
@@ -269,7 +273,9 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     if (confirm || s->opt.device == KS_DEVICE_CUDA) { /* contents and shapes that no trial has seen */
         fresh = ks_xcalloc(KS_MAX_CASES, sizeof *fresh);
         device_enter(&t, false);
-        enum ks_code code = ks_cases_make(s, confirm ? (1u << 20) + s->n_trials : s->n_trials, fresh, &t.n_cases, err);
+        /* The emulated device's answers must not depend on how many trials went before. */
+        uint64_t round = (confirm ? KS_ROUND_CONFIRM : 0) + (s->opt.device == KS_DEVICE_CUDA ? s->n_trials : 0);
+        enum ks_code code = ks_cases_make(s, round, fresh, &t.n_cases, err);
         ks_device_lock_leave(&s->lock);
         if (code != KS_OK) {
             free(fresh);
@@ -291,12 +297,14 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     return KS_OK;
 }
 
-enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict, struct ks_err *err)
+enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
+                            struct ks_err *err)
 {
     return trial(s, source, len, false, ret_verdict, err);
 }
 
-enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict, struct ks_err *err)
+enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
+                                struct ks_err *err)
 {
     return trial(s, source, len, true, ret_verdict, err);
 }
@@ -304,7 +312,8 @@ enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t
 enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err)
 {
     (void)err;
-    struct ks_json *j = ks_json_object(), *kernels = ks_json_array();
+    struct ks_json *j = ks_counters_object(s, s->base_counters ? ks_json_copy(s->base_counters) : ks_json_array()),
+                   *kernels = ks_json_array();
     ks_json_set(j, "device", ks_json_copy(s->device));
     ks_json_set_bool(j, "modelled", s->opt.device == KS_DEVICE_EMULATED);
     for (size_t i = 0; i < s->baseline->n_kernels; i++) {
@@ -318,10 +327,6 @@ enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profi
         ks_json_push(kernels, k);
     }
     ks_json_set(j, "resources", kernels);
-    /* Counters of the first timing point in "kernels", of all of them in "points". */
-    const struct ks_json *first = ks_json_len(s->base_counters) ? ks_json_get(ks_json_at(s->base_counters, 0), "kernels") : NULL;
-    ks_json_set(j, "kernels", first ? ks_json_copy(first) : ks_json_array());
-    ks_json_set(j, "points", s->base_counters ? ks_json_copy(s->base_counters) : ks_json_array());
     ks_json_set_str(j, "ptxas", s->baseline->ptxas_text ? s->baseline->ptxas_text : "");
     *ret_profile = j;
     return KS_OK;

@@ -3,8 +3,8 @@
 
 /* A session judges candidates of one entry of one unit on one device.  The parent (this process) holds the seeds, the expected
  * outputs and the verdicts and never runs candidate code; each arm runs in a kscc-worker process of its own.  A session first
- * builds the baseline and tests its own contract: zeros, a copy of an input, a constant and a no-op must be rejected by the numerics
- * gate, else ks_session_new() refuses and says why.
+ * builds the baseline and tests its own contract: zeros, a copy of an input, a constant and a no-op must be rejected by the
+ * numerics gate, else ks_session_new() refuses and says why.
  *
  * Nothing a candidate does ends the session: every fault costs one trial. */
 
@@ -32,7 +32,7 @@ struct ks_gate_result {
 struct ks_point_result {
     struct ks_shape shape;
     double weight;
-    double reference_ns, candidate_ns; /* medians */
+    double reference_ns, candidate_ns;      /* medians */
     double speedup, speedup_lo, speedup_hi; /* T_reference / T_kernel, 95 % interval of the paired ratio */
     int n_pairs;
 };
@@ -49,7 +49,7 @@ struct ks_verdict {
     struct ks_point_result *points;
     size_t n_points;
     double speedup, speedup_lo, speedup_hi; /* weighted geometric mean over the points; 0: not timed */
-    bool modelled;       /* times come from the emulated device's model */
+    bool modelled;                          /* times come from the emulated device's model */
     double max_abs_err, max_rel_err;
     int64_t build_ns, wall_ns;
     char source_hash[65], object_hash[65];
@@ -63,21 +63,22 @@ enum ks_gate ks_verdict_failed_gate(const struct ks_verdict *v);
 enum ks_device_kind { KS_DEVICE_EMULATED, KS_DEVICE_CUDA };
 
 struct ks_session_options {
-    const char *unit_path;       /* the user's .cu: names in messages, #include "..." resolution */
-    const char *source;          /* its text */
+    const char *unit_path; /* the user's .cu: names in messages, #include "..." resolution */
+    const char *source;    /* its text */
     size_t source_len;
-    char *const *nvcc_argv;      /* the user's compile line as nvcc would get it (argv[0] = real nvcc, baseline flags, input file, -o ...) */
-    size_t input_index;          /* which word of nvcc_argv is the input file */
+    char *const
+        *nvcc_argv; /* the user's compile line as nvcc would get it (argv[0] = real nvcc, baseline flags, input file, -o ...) */
+    size_t input_index; /* which word of nvcc_argv is the input file */
     const struct ks_contract *contract;
     const struct ks_signature *signature;
     enum ks_device_kind device;
-    const char *arch;            /* "sm_90a"; emulated: the modelled card */
-    const char *work_dir;        /* scratch that the session may fill; removed by the caller */
-    const char *bin_dir;         /* where kscc-worker and the emulated libcudart.so.13 are */
-    const uint8_t *secret;       /* 32 bytes, the session's key.  On the emulated device the driver passes a key derived from the content key, so
-                                    that a run can be repeated byte for byte; on a GPU it is fresh */
-    double delta;                /* gate: lower bound must exceed 1 + delta */
-    double regress_limit;        /* no timing point below 1 - this */
+    const char *arch;      /* "sm_90a"; emulated: the modelled card */
+    const char *work_dir;  /* scratch that the session may fill; removed by the caller */
+    const char *bin_dir;   /* where kscc-worker and the emulated libcudart.so.13 are */
+    const uint8_t *secret; /* 32 bytes, the session's key.  On the emulated device the driver passes a key derived from the
+                              content key, so that a run can be repeated byte for byte; on a GPU it is fresh */
+    double delta;          /* gate: lower bound must exceed 1 + delta */
+    double regress_limit;  /* no timing point below 1 - this */
     int64_t trial_timeout_ms;
     size_t memory_limit_bytes;   /* host memory of a worker */
     int64_t sample_thread_insts; /* emulated: budget per timed launch */
@@ -85,17 +86,23 @@ struct ks_session_options {
 
 struct ks_session;
 
-/* Errors: KS_ERR_BUILD (baseline does not build as a workload: reason), KS_ERR_DEVICE (none present, or baseline fails on it), KS_ERR_MISMATCH
- * (contract fails its self-test, or baseline is not deterministic within tolerance), KS_ERR_LIMIT (a shape needs more memory than there is). */
-KS_NODISCARD enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err);
+/* Errors: KS_ERR_BUILD (baseline does not build as a workload: reason), KS_ERR_DEVICE (none present, or baseline fails on it),
+ * KS_ERR_MISMATCH (contract fails its self-test, or baseline is not deterministic within tolerance), KS_ERR_LIMIT (a shape needs
+ * more memory than there is). */
+KS_NODISCARD enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session,
+                                         struct ks_err *err);
 void ks_session_free(struct ks_session *s);
 /* Judges one candidate text.  Returns KS_OK whatever the verdict; errors mean that the session itself cannot go on. */
-KS_NODISCARD enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
+                                         struct ks_err *err);
 /* Final confirmation of an accepted candidate: fresh seeds and hidden shapes, longer timing. */
-KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict, struct ks_err *err);
-/* Profile of the baseline over the timing points: {"device":..., "modelled":bool, "kernels":[...], "ptxas": "<ptxas -v text>"}.  Caller frees. */
+KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
+                                             struct ks_err *err);
+/* Profile of the baseline over the timing points: {"device":..., "modelled":bool, "kernels":[...], "ptxas": "<ptxas -v text>"}.
+ * Caller frees. */
 KS_NODISCARD enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err);
-/* What the trials ran on, for certificates: {"kind":"emulated","arch":..,"modelled":true,...} or name, driver, clocks.  Caller frees. */
+/* What the trials ran on, for certificates: {"kind":"emulated","arch":..,"modelled":true,...} or name, driver, clocks.  Caller
+ * frees. */
 struct ks_json *ks_session_device_json(struct ks_session *s);
 
 /* Present GPUs as seen through the driver API; 0 when libcuda.so.1 is missing.  arch: "sm_90a". */

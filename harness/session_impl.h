@@ -12,6 +12,7 @@
 #include "harness/stats.h"
 
 #define KS_MAX_CASES 48
+#define KS_ROUND_CONFIRM (1u << 20) /* rounds from here on are final confirmations */
 #define KS_MAX_CACHED_BUILDS 8
 
 /* Where each argument of the entry comes from. */
@@ -82,36 +83,40 @@ struct ks_session {
     struct ks_json *device, *sandbox, *control;
     unsigned n_trials;
     struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
-    int base_threads; /* threads of the baseline's worker after its first call */
+    int base_threads;           /* threads of the baseline's worker after its first call */
 };
 
 /* run.c */
 void ks_bindings_make(struct ks_session *s);
-KS_NODISCARD enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set, uint64_t call,
-                                         struct ks_layout *ret, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set,
+                                         uint64_t call, struct ks_layout *ret, struct ks_err *err);
 void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t buffer, struct ks_input_gen *ret);
 /* Starts the arm's worker and loads its object when it is not running. */
 KS_NODISCARD enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);
 void ks_arm_stop(struct ks_arm *arm);
-KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config,
+                                           struct ks_err *err);
 struct ks_run_options {
-    bool on_device;  /* contents are generated in the worker, nothing is read back */
+    bool on_device; /* contents are generated in the worker, nothing is read back */
     bool flush_l2;
     uint32_t poison;
     int64_t timeout_ms;
 };
 /* One call.  With !on_device inputs and red zones are checked and the outputs lie in the shared memory (ks_run_output). */
-void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt, struct ks_run *ret);
+void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt,
+                 struct ks_run *ret);
 const unsigned char *ks_run_output(const struct ks_arm *arm, const struct ks_layout *l, size_t buffer);
 void ks_run_release(struct ks_run *r);
-KS_NODISCARD enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind, struct ks_json **ret_json,
-                                        double *ret_modelled_ns, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind,
+                                        struct ks_json **ret_json, double *ret_modelled_ns, struct ks_err *err);
 bool ks_buffer_is_output(const struct ks_buffer *b);
 bool ks_buffer_is_input(const struct ks_buffer *b);
 
 /* cases.c */
-/* Chooses shapes and contents and runs the baseline over them.  round: 0 the session's own, else fresh ones (confirmation, GPU trials). */
-KS_NODISCARD enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err);
+/* Chooses shapes and contents and runs the baseline over them.  round: 0 the session's own, else fresh ones (confirmation, GPU
+ * trials). */
+KS_NODISCARD enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n,
+                                        struct ks_err *err);
 void ks_cases_release(struct ks_case *cases, size_t n);
 KS_NODISCARD enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err);
 
@@ -140,9 +145,11 @@ void ks_time_pairs(struct ks_trial *t);
 void ks_time_judge(struct ks_trial *t, struct ks_interval gate_interval, const double *point_hi, struct ks_json *details);
 /* safety.c: findings of the baseline over the safety cases. */
 KS_NODISCARD enum ks_code ks_safety_baseline(struct ks_session *s, struct ks_err *err);
-/* sanitizer.c: compute-sanitizer's four tools over a replay of small cases; skipped with the reason where the program is missing. */
+/* sanitizer.c: compute-sanitizer's four tools over a replay of small cases; skipped with the reason where the program is missing.
+ */
 void ks_safety_sanitizer(struct ks_trial *t);
 /* gate_time.c: modelled times of the baseline. */
+struct ks_json *ks_counters_object(const struct ks_session *s, struct ks_json *points);
 KS_NODISCARD enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err);
 
 #endif

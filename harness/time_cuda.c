@@ -4,9 +4,9 @@
  *   contents  every pair has new inputs, made on the device, and new places in memory; both arms get the same
  *   cache     overwritten between calls (twice the L2 cache is written)
  *   checked   an unpredictable eighth of the pairs, and the first, is read back and compared: the answer of a timed call counts
- *   clocks    events on the device; the parent's own clock around each call must not see more than they do; other streams' work after the
- *             closing event is counted by the device-wide synchronisation
- *   stopping  looks at 12, 24, 48 (confirmation: 96) pairs a point; the confidence is shared out over the looks */
+ *   clocks    events on the device; the parent's own clock around each call must not see more than they do; other streams' work
+ * after the closing event is counted by the device-wide synchronisation stopping  looks at 12, 24, 48 (confirmation: 96) pairs a
+ * point; the confidence is shared out over the looks */
 #include "harness/session_impl.h"
 
 #include "harness/nvml.h"
@@ -15,13 +15,13 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_PAIRS 96
-#define N_LOOKS 3
-#define WARM_UP 3
-#define CALL_BASE 0x7000000000000000ull
-#define HIDDEN_NS 30000.0   /* time outside the events that is put down to synchronising */
-#define HIDDEN_SHARE 0.10   /* and as a share of the call */
-#define CONTROL_LIMIT 0.05  /* A/A ratio further from 1 than this: the device is not usable for timing */
+#define MAX_PAIRS       96
+#define N_LOOKS         3
+#define WARM_UP         3
+#define CALL_BASE       0x7000000000000000ull
+#define HIDDEN_NS       30000.0 /* time outside the events that is put down to synchronising */
+#define HIDDEN_SHARE    0.10    /* and as a share of the call */
+#define CONTROL_LIMIT   0.05    /* A/A ratio further from 1 than this: the device is not usable for timing */
 #define POINT_BUDGET_NS (8ll * 1000000000)
 
 struct sample {
@@ -29,11 +29,12 @@ struct sample {
 };
 
 /* One timed call.  fetch: outputs are wanted afterwards. */
-static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, bool fetch, int64_t timeout_ms, struct sample *ret,
-                               struct ks_str *problem, struct ks_err *err)
+static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, bool fetch,
+                               int64_t timeout_ms, struct sample *ret, struct ks_str *problem, struct ks_err *err)
 {
     struct ks_run run;
-    struct ks_run_options o = {.on_device = true, .flush_l2 = true, .poison = ks_inputs_poison(s->secret, l->call), .timeout_ms = timeout_ms};
+    struct ks_run_options o = {
+        .on_device = true, .flush_l2 = true, .poison = ks_inputs_poison(s->secret, l->call), .timeout_ms = timeout_ms};
     ks_run_once(s, arm, l, &o, &run);
     enum ks_code code = run.code;
     if (code != KS_OK)
@@ -56,13 +57,15 @@ static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const s
 }
 
 /* Compares the outputs of a timed pair that both workers have read back. */
-static bool pair_agrees(struct ks_session *s, const struct ks_arm *reference, const struct ks_arm *candidate, const struct ks_layout *l, struct ks_str *what)
+static bool pair_agrees(struct ks_session *s, const struct ks_arm *reference, const struct ks_arm *candidate,
+                        const struct ks_layout *l, struct ks_str *what)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct ks_compare cmp;
         if (!ks_buffer_is_output(&s->c->buffers[i]))
             continue;
-        ks_compare(&s->c->buffers[i], ks_run_output(candidate, l, i), ks_run_output(reference, l, i), l->buf[i].n_elem, true, &cmp);
+        ks_compare(&s->c->buffers[i], ks_run_output(candidate, l, i), ks_run_output(reference, l, i), l->buf[i].n_elem, true,
+                   &cmp);
         if (!cmp.match) {
             ks_compare_describe(&cmp, &s->c->buffers[i], l->buf[i].n_elem, what);
             return false;
@@ -80,8 +83,9 @@ struct pairs {
 
 enum pair_result { PAIR_OK, PAIR_WRONG, PAIR_CANDIDATE_FAULT, PAIR_REFERENCE_FAULT };
 
-static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference, struct ks_arm *candidate, const struct ks_shape *shape, uint64_t call,
-                                 bool swapped, bool checked, bool keep, int64_t timeout_ms, struct pairs *p, struct ks_str *what, struct ks_err *err)
+static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference, struct ks_arm *candidate,
+                                 const struct ks_shape *shape, uint64_t call, bool swapped, bool checked, bool keep,
+                                 int64_t timeout_ms, struct pairs *p, struct ks_str *what, struct ks_err *err)
 {
     struct ks_layout l;
     struct sample r = {0}, c = {0};
@@ -137,7 +141,9 @@ static enum ks_code fill_check(struct ks_session *s, struct ks_err *err)
         ks_layout_gen(s, &l, i, &gen);
         ks_inputs_generate(&gen, want);
         if (memcmp(want, ks_run_output(&s->base, &l, i), l.buf[i].bytes) != 0)
-            code = ks_fail(err, KS_ERR_DEVICE, "fill '%s' on the GPU: contents differ from the host's, or the original writes its input", s->c->buffers[i].name);
+            code = ks_fail(err, KS_ERR_DEVICE,
+                           "fill '%s' on the GPU: contents differ from the host's, or the original writes its input",
+                           s->c->buffers[i].name);
     }
     return code;
 }
@@ -152,11 +158,13 @@ enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
     if (code == KS_OK && s->c->n_times)
         code = fill_check(s, err);
     for (size_t i = 0; s->c->n_times && code == KS_OK && i < WARM_UP + 24; i++) {
-        enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, i % 2, i == 0, i >= WARM_UP, 60000, p, &what, err);
+        enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, i % 2, i == 0,
+                                      i >= WARM_UP, 60000, p, &what, err);
         if (r == PAIR_WRONG)
             code = ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself when timed: %s", what.data);
         else if (r != PAIR_OK)
-            code = what.len ? ks_fail(err, KS_ERR_DEVICE, "the original fails when timed: %s", what.data) : ks_wrap(err, "the original fails when timed");
+            code = what.len ? ks_fail(err, KS_ERR_DEVICE, "the original fails when timed: %s", what.data)
+                            : ks_wrap(err, "the original fails when timed");
     }
     ks_arm_stop(&twin);
     if (code == KS_OK && p->n) {
@@ -168,13 +176,16 @@ enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
         ks_json_set_num(s->control, "aa_hi", i.hi);
         ks_json_set_i64(s->control, "n_pairs", (int64_t)p->n);
         if (!(fabs(i.mid - 1) <= CONTROL_LIMIT))
-            code = ks_fail(err, KS_ERR_DEVICE, "time on this GPU: the original against itself gives a ratio of %.3f (is something else using it?)", i.mid);
+            code = ks_fail(err, KS_ERR_DEVICE,
+                           "time on this GPU: the original against itself gives a ratio of %.3f (is something else using it?)",
+                           i.mid);
     }
     free(p);
     return code;
 }
 
-static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shape, const struct ks_str *what, const struct ks_err *err)
+static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shape, const struct ks_str *what,
+                        const struct ks_err *err)
 {
     switch (r) {
     case PAIR_OK:
@@ -183,12 +194,16 @@ static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shap
         ks_gate_fail(t, KS_GATE_NUMERICS, NULL, "wrong in a timed call at %s: %s", shape, ks_str_cstr(what));
         return;
     case PAIR_CANDIDATE_FAULT:
-        ks_gate_fail(t, err->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : err->code == KS_ERR_DEVICE ? KS_GATE_SAFETY : KS_GATE_TIME, NULL,
-                     "in a timed call at %s: %s", shape, err->message);
+        ks_gate_fail(t,
+                     err->code == KS_ERR_SANDBOX  ? KS_GATE_ADMISSION
+                     : err->code == KS_ERR_DEVICE ? KS_GATE_SAFETY
+                                                  : KS_GATE_TIME,
+                     NULL, "in a timed call at %s: %s", shape, err->message);
         return;
     case PAIR_REFERENCE_FAULT:
         ks_arm_stop(&t->s->base);
-        ks_gate_fail(t, KS_GATE_TIME, NULL, "the original failed in a timed call at %s: %s", shape, what->len ? what->data : err->message);
+        ks_gate_fail(t, KS_GATE_TIME, NULL, "the original failed in a timed call at %s: %s", shape,
+                     what->len ? what->data : err->message);
         return;
     }
 }
@@ -203,7 +218,9 @@ static bool hidden_work(struct ks_trial *t, const struct pairs *p, const char *s
     double limit = HIDDEN_NS + HIDDEN_SHARE * ks_median(device, p->n), h = ks_median(hidden, p->n), l = ks_median(late, p->n);
     if (h <= limit && l <= limit)
         return false;
-    ks_gate_fail(t, KS_GATE_TIME, NULL, "at %s the parent's clock sees %.1f us (after the last event %.1f us) more than the events: work outside the timed stream",
+    ks_gate_fail(t, KS_GATE_TIME, NULL,
+                 "at %s the parent's clock sees %.1f us (after the last event %.1f us) more than the events: work outside the "
+                 "timed stream",
                  shape, h / 1e3, l / 1e3);
     return true;
 }
@@ -237,8 +254,8 @@ static bool point_time(struct ks_trial *t, size_t point, double confidence, stru
         size_t until = warm_up + looks[look] * (t->confirm ? 2 : 1);
         for (; i < until; i++) {
             bool checked = i == 0 || i == warm_up || ks_inputs_choice(s->secret, call + i, 4001, 8) == 0;
-            enum pair_result r = pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, call + i, i % 2, checked, i >= warm_up, ks_trial_left_ms(t), p,
-                                          &what, &err);
+            enum pair_result r = pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, call + i, i % 2, checked, i >= warm_up,
+                                          ks_trial_left_ms(t), p, &what, &err);
             if (r != PAIR_OK) {
                 pair_failed(t, r, ks_str_cstr(&shape), &what, &err);
                 return false;
@@ -288,7 +305,8 @@ void ks_time_pairs(struct ks_trial *t)
     }
     if (ok) {
         struct ks_nvml_sample after = ks_nvml_read();
-        struct ks_interval shown = ks_stats_geomean(series, v->n_points, 0.95, 1), gate = ks_stats_geomean(series, v->n_points, gate_confidence, 1);
+        struct ks_interval shown = ks_stats_geomean(series, v->n_points, 0.95, 1),
+                           gate = ks_stats_geomean(series, v->n_points, gate_confidence, 1);
         struct ks_json *details = ks_json_object();
         v->speedup = shown.mid;
         v->speedup_lo = shown.lo;

@@ -75,7 +75,8 @@ static struct ks_json *point_json(const struct ks_point_result *p, const struct 
     return j;
 }
 
-/* Everything under "wall" differs from run to run; the rest is a function of unit, candidate and secret on the emulated device. */
+/* Everything under "wall" differs from run to run; the rest is a function of unit, candidate and secret on the emulated device.
+ */
 struct ks_json *ks_verdict_to_json(const struct ks_verdict *v, const struct ks_contract *c)
 {
     struct ks_json *j = ks_json_object(), *gates = ks_json_object(), *points = ks_json_array(), *wall = ks_json_object();

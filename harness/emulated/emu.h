@@ -33,6 +33,8 @@ struct ks_emu_config {
                                     spread subset of the remaining blocks only and scale its counters; results are then not complete.
                                     Which blocks run is a function of grid and counts alone. */
     int64_t max_warp_insts;    /* 0: none; past it the launch fails as hanging */
+    void (*output)(void *arg, const char *text, size_t len); /* what kernels print; NULL: to stdout */
+    void *output_arg;
 };
 
 KS_NODISCARD enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err);

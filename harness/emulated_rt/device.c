@@ -158,8 +158,8 @@ cudaError_t cudaDeviceGetAttribute(int *ret_value, enum cudaDeviceAttr attr, int
     RT_END(cudaSuccess);
 }
 
-static size_t limits[cudaLimitPersistingL2CacheSize + 1] = {[cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 1 << 20,
-                                                            [cudaLimitMallocHeapSize] = 8 << 20};
+static size_t limits[cudaLimitPersistingL2CacheSize + 1] = {
+    [cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 1 << 20, [cudaLimitMallocHeapSize] = 8 << 20};
 
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
@@ -216,30 +216,30 @@ cudaError_t cudaProfilerStop(void)
     return cudaSuccess;
 }
 
-#define ERRORS(X)                                                                            \
-    X(cudaSuccess, "no error")                                                               \
-    X(cudaErrorInvalidValue, "invalid argument")                                             \
-    X(cudaErrorMemoryAllocation, "out of memory")                                            \
-    X(cudaErrorInitializationError, "initialization error")                                  \
-    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                       \
-    X(cudaErrorInvalidPitchValue, "invalid pitch argument")                                  \
-    X(cudaErrorInvalidSymbol, "invalid device symbol")                                       \
-    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                  \
-    X(cudaErrorMissingConfiguration, "__global__ function call is not configured")           \
-    X(cudaErrorInvalidDeviceFunction, "invalid device function")                             \
-    X(cudaErrorNoDevice, "no CUDA-capable device is detected")                               \
-    X(cudaErrorInvalidDevice, "invalid device ordinal")                                      \
-    X(cudaErrorInvalidKernelImage, "device kernel image is invalid")                         \
-    X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device") \
-    X(cudaErrorInvalidPtx, "a PTX JIT compilation failed")                                   \
-    X(cudaErrorInvalidResourceHandle, "invalid resource handle")                             \
-    X(cudaErrorNotReady, "device not ready")                                                 \
-    X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                   \
-    X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                     \
-    X(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region") \
-    X(cudaErrorLaunchFailure, "unspecified launch failure")                                  \
-    X(cudaErrorNotSupported, "operation not supported")                                      \
-    X(cudaErrorUnsupportedLimit, "limit is not supported on this architecture")              \
+#define ERRORS(X)                                                                                                                \
+    X(cudaSuccess, "no error")                                                                                                   \
+    X(cudaErrorInvalidValue, "invalid argument")                                                                                 \
+    X(cudaErrorMemoryAllocation, "out of memory")                                                                                \
+    X(cudaErrorInitializationError, "initialization error")                                                                      \
+    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                                                           \
+    X(cudaErrorInvalidPitchValue, "invalid pitch argument")                                                                      \
+    X(cudaErrorInvalidSymbol, "invalid device symbol")                                                                           \
+    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                                                      \
+    X(cudaErrorMissingConfiguration, "__global__ function call is not configured")                                               \
+    X(cudaErrorInvalidDeviceFunction, "invalid device function")                                                                 \
+    X(cudaErrorNoDevice, "no CUDA-capable device is detected")                                                                   \
+    X(cudaErrorInvalidDevice, "invalid device ordinal")                                                                          \
+    X(cudaErrorInvalidKernelImage, "device kernel image is invalid")                                                             \
+    X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device")                               \
+    X(cudaErrorInvalidPtx, "a PTX JIT compilation failed")                                                                       \
+    X(cudaErrorInvalidResourceHandle, "invalid resource handle")                                                                 \
+    X(cudaErrorNotReady, "device not ready")                                                                                     \
+    X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                                                       \
+    X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                                                         \
+    X(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region")                             \
+    X(cudaErrorLaunchFailure, "unspecified launch failure")                                                                      \
+    X(cudaErrorNotSupported, "operation not supported")                                                                          \
+    X(cudaErrorUnsupportedLimit, "limit is not supported on this architecture")                                                  \
     X(cudaErrorUnknown, "unknown error")
 
 static const struct {

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_RT_KSCC_EMU_H
 #define KS_HARNESS_EMULATED_RT_KSCC_EMU_H
 
-/* What our libcudart.so.13 exports beside NVIDIA's documented runtime interface: the worker's handle on the emulated device under it.
- * Found with dlsym; a plain user program never calls these.
+/* What our libcudart.so.13 exports beside NVIDIA's documented runtime interface: the worker's handle on the emulated device under
+ * it. Found with dlsym; a plain user program never calls these.
  *
  * Without the worker the device is configured from the environment: KSCC_EMU_ARCH (default sm_90a), KSCC_EMU_CHECKS
  * (all or bounds; default bounds), KSCC_EMU_THREADS.  Findings then go to stderr when a kernel faults and at exit. */
@@ -17,7 +17,7 @@ void kscc_emu_quiet(void);        /* findings are asked for, not printed */
 void kscc_emu_reset_errors(void);
 struct ks_emu *kscc_emu_device(void);
 void kscc_emu_set_registers(const char *kernel, int registers); /* applies to modules loaded later, too */
-char *kscc_emu_findings(void);                                   /* JSON text, caller frees */
+char *kscc_emu_findings(void);                                  /* JSON text, caller frees */
 char *kscc_emu_counters(void);
 double kscc_emu_modelled_ns(void); /* since the last clear */
 void kscc_emu_clear(void);         /* findings and counters */

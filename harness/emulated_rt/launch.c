@@ -51,7 +51,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t *ret_kernel, const void *host)
 
 bool rt_stream_valid(cudaStream_t stream);
 
-static cudaError_t launch(const void *function, dim3 grid, dim3 block, dim3 cluster, void **args, size_t shared, cudaStream_t stream, bool cooperative)
+static cudaError_t launch(const void *function, dim3 grid, dim3 block, dim3 cluster, void **args, size_t shared,
+                          cudaStream_t stream, bool cooperative)
 {
     RT_BEGIN;
     struct rt_kernel *k = rt_kernel_find(function);
@@ -97,7 +98,8 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
     return launch(function, grid, block, no_cluster, args, shared, stream, false);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                                        cudaStream_t stream)
 {
     return launch(function, grid, block, no_cluster, args, shared, stream, true);
 }
@@ -115,7 +117,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         else if (a->id == cudaLaunchAttributeCooperative)
             cooperative = a->val.cooperative != 0;
     }
-    return launch(function, config->gridDim, config->blockDim, cluster, args, config->dynamicSmemBytes, config->stream, cooperative);
+    return launch(function, config->gridDim, config->blockDim, cluster, args, config->dynamicSmemBytes, config->stream,
+                  cooperative);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *data)
@@ -199,8 +202,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
     RT_END(cudaSuccess);
 }
 
-/* Resident blocks a multiprocessor holds: the least that threads, registers (granted in units of 256 a warp), shared memory and the
- * block limit allow. */
+/* Resident blocks a multiprocessor holds: the least that threads, registers (granted in units of 256 a warp), shared memory and
+ * the block limit allow. */
 static int blocks_per_sm(const struct ks_emu_func_info *info, int block_size, size_t dynamic_shared)
 {
     const struct rt_card *c = rt_card();
@@ -218,8 +221,8 @@ static int blocks_per_sm(const struct ks_emu_func_info *info, int block_size, si
     return n < c->blocks_per_sm ? n : c->blocks_per_sm;
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_blocks, const void *function, int block_size, size_t dynamic_shared,
-                                                                   unsigned flags)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_blocks, const void *function, int block_size,
+                                                                   size_t dynamic_shared, unsigned flags)
 {
     (void)flags;
     RT_BEGIN;
@@ -232,7 +235,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_bloc
     RT_END(e);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_blocks, const void *function, int block_size, size_t dynamic_shared)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_blocks, const void *function, int block_size,
+                                                          size_t dynamic_shared)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(ret_blocks, function, block_size, dynamic_shared, 0);
 }

@@ -1,5 +1,5 @@
-/* Memory: allocation, copies, sets, symbols.  Host-side accesses to device memory go through the device, which keeps track of what
- * was written.  Pinned and managed memory is device memory too: host and device share addresses here. */
+/* Memory: allocation, copies, sets, symbols.  Host-side accesses to device memory go through the device, which keeps track of
+ * what was written.  Pinned and managed memory is device memory too: host and device share addresses here. */
 #include "harness/emulated_rt/rt.h"
 
 #include <string.h>
@@ -163,7 +163,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, enum cudaMemcp
     return cudaMemcpy(dst, src, n, kind);
 }
 
-cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind)
+cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                         enum cudaMemcpyKind kind)
 {
     if (width > dpitch || width > spitch)
         return rt_return(cudaErrorInvalidPitchValue);
@@ -174,8 +175,8 @@ cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitc
     RT_END(e);
 }
 
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream)
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     (void)stream;
     return cudaMemcpy2D(dst, dpitch, src, spitch, width, height, kind);
@@ -212,7 +213,8 @@ cudaError_t cudaMemset2DAsync(void *dst, size_t pitch, int value, size_t width, 
     return cudaMemset2D(dst, pitch, value, width, height);
 }
 
-static cudaError_t symbol_copy(const void *symbol, void *host_or_device, size_t n, size_t offset, bool to_symbol, enum cudaMemcpyKind kind)
+static cudaError_t symbol_copy(const void *symbol, void *host_or_device, size_t n, size_t offset, bool to_symbol,
+                               enum cudaMemcpyKind kind)
 {
     RT_BEGIN;
     void *address;
@@ -231,7 +233,8 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t n, si
     return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind);
 }
 
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t n, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t n, size_t offset, enum cudaMemcpyKind kind,
+                                    cudaStream_t stream)
 {
     (void)stream;
     return cudaMemcpyToSymbol(symbol, src, n, offset, kind);
@@ -242,7 +245,8 @@ cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t n, size_t
     return symbol_copy(symbol, dst, n, offset, false, kind);
 }
 
-cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind,
+                                      cudaStream_t stream)
 {
     (void)stream;
     return cudaMemcpyFromSymbol(dst, symbol, n, offset, kind);

@@ -47,7 +47,9 @@ static cudaError_t module_load(struct rt_module *m)
         code = ks_emu_module_load(emu, ks_str_cstr(&ptx), ptx.len, &m->loaded, &err);
     if (code != KS_OK) {
         (void)rt_from_code(code == KS_ERR_RANGE ? KS_ERR_UNSUPPORTED : code, &err);
-        m->failed = code == KS_ERR_NOT_FOUND ? cudaErrorNoKernelImageForDevice : code == KS_ERR_SYNTAX ? cudaErrorInvalidPtx : cudaErrorNotSupported;
+        m->failed = code == KS_ERR_NOT_FOUND ? cudaErrorNoKernelImageForDevice
+                    : code == KS_ERR_SYNTAX  ? cudaErrorInvalidPtx
+                                             : cudaErrorNotSupported;
         return m->failed;
     }
     for (size_t i = 0; i < kernels.n; i++)
@@ -65,11 +67,12 @@ static cudaError_t module_load(struct rt_module *m)
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *device_name, int thread_limit, uint3 *tid, uint3 *bid,
-                            dim3 *block, dim3 *grid, int *warp);
-void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name, int ext, size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *device_name, int ext, size_t size, int constant,
-                              int global);
+void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *device_name, int thread_limit,
+                            uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp);
+void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name, int ext, size_t size,
+                       int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *device_name, int ext, size_t size,
+                              int constant, int global);
 char __cudaInitModule(void **handle);
 
 void **__cudaRegisterFatBinary(void *wrapper)
@@ -96,8 +99,8 @@ void __cudaUnregisterFatBinary(void **handle)
     m->gone = true; /* device state stays: programs may still free memory in later destructors */
 }
 
-void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *device_name, int thread_limit, uint3 *tid, uint3 *bid,
-                            dim3 *block, dim3 *grid, int *warp)
+void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *device_name, int thread_limit,
+                            uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp)
 {
     (void)device_fun, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
     struct rt_kernel *k = ks_xcalloc(1, sizeof *k);
@@ -113,20 +116,22 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, c
 
 static void variable_add(void **handle, const void *host, const char *name, size_t size, void **managed)
 {
-    struct rt_variable v = {.host = host, .name = ks_xstrdup(name), .size_bytes = size, .module = (struct rt_module *)handle, .managed = managed};
+    struct rt_variable v = {
+        .host = host, .name = ks_xstrdup(name), .size_bytes = size, .module = (struct rt_module *)handle, .managed = managed};
     rt_lock();
     ks_vec_push(&variables, v);
     rt_unlock();
 }
 
-void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name, int ext, size_t size, int constant, int global)
+void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name, int ext, size_t size,
+                       int constant, int global)
 {
     (void)device_address, (void)ext, (void)constant, (void)global;
     variable_add(handle, host, device_name, size, NULL);
 }
 
-void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *device_name, int ext, size_t size, int constant,
-                              int global)
+void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *device_name, int ext, size_t size,
+                              int constant, int global)
 {
     (void)device_address, (void)ext, (void)constant, (void)global;
     variable_add(handle, host, device_name, size, host);

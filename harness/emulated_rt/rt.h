@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_RT_RT_H
 #define KS_HARNESS_EMULATED_RT_RT_H
 
-/* Inside of our libcudart.so.13: one process, one emulated device, everything under one lock, every operation complete when the call
- * returns (a legal execution of the asynchronous interface).  A fault is sticky as on a GPU: every later call returns it. */
+/* Inside of our libcudart.so.13: one process, one emulated device, everything under one lock, every operation complete when the
+ * call returns (a legal execution of the asynchronous interface).  A fault is sticky as on a GPU: every later call returns it. */
 
 #include "harness/emulated_rt/kscc_emu.h"
 
@@ -22,15 +22,15 @@ void rt_unlock(void);
 /* The device, made on first use; NULL: could not be made (the error is set).  Call with the lock held. */
 struct ks_emu *rt_emu(void);
 const struct rt_card *rt_card(void);
-cudaError_t rt_sticky(void);                                   /* the sticky error, or cudaSuccess */
-cudaError_t rt_return(cudaError_t e);                          /* remembers a failure for cudaGetLastError */
+cudaError_t rt_sticky(void);                                           /* the sticky error, or cudaSuccess */
+cudaError_t rt_return(cudaError_t e);                                  /* remembers a failure for cudaGetLastError */
 cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err); /* maps; sticky ones are made so and reported */
-double rt_now_ns(void);                                        /* modelled time since the device was made */
+double rt_now_ns(void);                                                /* modelled time since the device was made */
 void rt_count_launch(void);
 
 /* Kernels and variables that the program registered.  Lock held. */
 struct rt_kernel {
-    const void *host;             /* address of the host stub */
+    const void *host; /* address of the host stub */
     char *name;
     struct rt_module *module;
     size_t dynamic_shared_limit; /* cudaFuncAttributeMaxDynamicSharedMemorySize */
@@ -42,19 +42,19 @@ cudaError_t rt_kernel_module(struct rt_kernel *k, struct ks_emu_module **ret_mod
 cudaError_t rt_variable(const void *symbol, void **ret_address, size_t *ret_size);
 cudaError_t rt_modules_load_all(void); /* managed variables need their module before the first access */
 
-#define RT_BEGIN                                 \
-    rt_lock();                                   \
-    struct ks_emu *emu = rt_emu();               \
-    if (!emu || rt_sticky() != cudaSuccess) {    \
-        cudaError_t rt_e_ = rt_sticky();         \
-        rt_unlock();                             \
-        return rt_return(rt_e_);                 \
+#define RT_BEGIN                                                                                                                 \
+    rt_lock();                                                                                                                   \
+    struct ks_emu *emu = rt_emu();                                                                                               \
+    if (!emu || rt_sticky() != cudaSuccess) {                                                                                    \
+        cudaError_t rt_e_ = rt_sticky();                                                                                         \
+        rt_unlock();                                                                                                             \
+        return rt_return(rt_e_);                                                                                                 \
     }
-#define RT_END(e)                    \
-    do {                             \
-        cudaError_t rt_e_ = (e);     \
-        rt_unlock();                 \
-        return rt_return(rt_e_);     \
+#define RT_END(e)                                                                                                                \
+    do {                                                                                                                         \
+        cudaError_t rt_e_ = (e);                                                                                                 \
+        rt_unlock();                                                                                                             \
+        return rt_return(rt_e_);                                                                                                 \
     } while (0)
 
 #endif

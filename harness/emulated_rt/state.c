@@ -17,10 +17,14 @@ static bool quiet;
 static double past_ns; /* modelled time before the last clear */
 static int launches;
 static __thread cudaError_t last_error;
-static KS_VEC(struct { char *kernel; int registers; }) registers;
+static KS_VEC(struct {
+    char *kernel;
+    int registers;
+}) registers;
 
 static const struct rt_card cards[] = {
-#define X(arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory) {arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory},
+#define X(arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory)                                             \
+    {arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory},
 #include "harness/emulated_rt/card.def"
 #undef X
 };
@@ -107,7 +111,7 @@ cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err)
 {
     if (code == KS_OK)
         return cudaSuccess;
-    cudaError_t e = code == KS_ERR_RANGE      ? cudaErrorInvalidConfiguration
+    cudaError_t e = code == KS_ERR_RANGE     ? cudaErrorInvalidConfiguration
                     : code == KS_ERR_TIMEOUT ? cudaErrorLaunchTimeout
                     : code == KS_ERR_DEVICE  ? cudaErrorIllegalAddress
                                              : cudaErrorNotSupported;

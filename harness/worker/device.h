@@ -1,7 +1,8 @@
 #ifndef KS_HARNESS_WORKER_DEVICE_H
 #define KS_HARNESS_WORKER_DEVICE_H
 
-/* What the worker needs of a device, as a table: two kinds exist (emulated, cuda).  A worker drives one device and one candidate. */
+/* What the worker needs of a device, as a table: two kinds exist (emulated, cuda).  A worker drives one device and one candidate.
+ */
 
 #include "harness/protocol.h"
 #include "base/str.h"
@@ -20,8 +21,8 @@ struct ks_device_ops {
     /* Copies red zone, contents, red zone to shm_data. */
     enum ks_code (*fetch)(const struct ks_wire_buffer *b, void *p, void *shm_data, struct ks_err *err);
     void *(*stream)(void); /* handed to entries that take a stream */
-    /* Brackets one call of the entry.  end synchronises the whole device; late_ns: how long after the closing event other work went on.
-     * Errors: KS_ERR_DEVICE with the device's own words. */
+    /* Brackets one call of the entry.  end synchronises the whole device; late_ns: how long after the closing event other work
+     * went on. Errors: KS_ERR_DEVICE with the device's own words. */
     enum ks_code (*call_begin)(bool on_stream, struct ks_err *err);
     enum ks_code (*call_end)(bool on_stream, double *ret_device_ns, double *ret_late_ns, struct ks_err *err);
     /* Findings or counters as JSON text. */

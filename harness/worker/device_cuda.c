@@ -1,6 +1,7 @@
-/* A real GPU through the driver API, loaded with dlopen so that the worker starts on machines without one.  The primary context is
- * used, so the candidate's runtime (linked into it) shares it; all buffers of a call lie in one arena at places the parent chose.  With an
- * arena of 0 bytes (a replay under compute-sanitizer) every buffer is an allocation of its own and outputs stay unwritten. */
+/* A real GPU through the driver API, loaded with dlopen so that the worker starts on machines without one.  The primary context
+ * is used, so the candidate's runtime (linked into it) shares it; all buffers of a call lie in one arena at places the parent
+ * chose.  With an arena of 0 bytes (a replay under compute-sanitizer) every buffer is an allocation of its own and outputs stay
+ * unwritten. */
 #include "harness/worker/device.h"
 
 #include "harness/worker/fill_image.h"
@@ -12,33 +13,33 @@
 #include <string.h>
 
 /* X(name, symbol, parameters): the driver's functions used here, by the exported names that every driver since CUDA 11 has. */
-#define DRIVER(X)                                                                                                                   \
-    X(init, "cuInit", (unsigned))                                                                                                   \
-    X(driver_version, "cuDriverGetVersion", (int *))                                                                                \
-    X(device_get, "cuDeviceGet", (CUdevice *, int))                                                                                 \
-    X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                                                                      \
-    X(device_attribute, "cuDeviceGetAttribute", (int *, CUdevice_attribute, CUdevice))                                              \
-    X(device_memory, "cuDeviceTotalMem_v2", (size_t *, CUdevice))                                                                   \
-    X(context_retain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                                                          \
-    X(context_set, "cuCtxSetCurrent", (CUcontext))                                                                                  \
-    X(context_sync, "cuCtxSynchronize", (void))                                                                                     \
-    X(reset_persisting, "cuCtxResetPersistingL2Cache", (void))                                                                      \
-    X(error_name, "cuGetErrorName", (CUresult, const char **))                                                                      \
-    X(error_text, "cuGetErrorString", (CUresult, const char **))                                                                    \
-    X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                                                              \
-    X(free, "cuMemFree_v2", (CUdeviceptr))                                                                                          \
-    X(set8, "cuMemsetD8_v2", (CUdeviceptr, unsigned char, size_t))                                                                  \
-    X(set32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t))                                                                     \
-    X(to_device, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))                                                            \
-    X(to_host, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                                                                    \
-    X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                                                                  \
-    X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))                                               \
-    X(launch, "cuLaunchKernel",                                                                                                     \
-      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))               \
-    X(stream_create, "cuStreamCreate", (CUstream *, unsigned))                                                                      \
-    X(event_create, "cuEventCreate", (CUevent *, unsigned))                                                                         \
-    X(event_record, "cuEventRecord", (CUevent, CUstream))                                                                           \
-    X(event_sync, "cuEventSynchronize", (CUevent))                                                                                  \
+#define DRIVER(X)                                                                                                                \
+    X(init, "cuInit", (unsigned))                                                                                                \
+    X(driver_version, "cuDriverGetVersion", (int *))                                                                             \
+    X(device_get, "cuDeviceGet", (CUdevice *, int))                                                                              \
+    X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                                                                   \
+    X(device_attribute, "cuDeviceGetAttribute", (int *, CUdevice_attribute, CUdevice))                                           \
+    X(device_memory, "cuDeviceTotalMem_v2", (size_t *, CUdevice))                                                                \
+    X(context_retain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                                                       \
+    X(context_set, "cuCtxSetCurrent", (CUcontext))                                                                               \
+    X(context_sync, "cuCtxSynchronize", (void))                                                                                  \
+    X(reset_persisting, "cuCtxResetPersistingL2Cache", (void))                                                                   \
+    X(error_name, "cuGetErrorName", (CUresult, const char **))                                                                   \
+    X(error_text, "cuGetErrorString", (CUresult, const char **))                                                                 \
+    X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                                                           \
+    X(free, "cuMemFree_v2", (CUdeviceptr))                                                                                       \
+    X(set8, "cuMemsetD8_v2", (CUdeviceptr, unsigned char, size_t))                                                               \
+    X(set32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t))                                                                  \
+    X(to_device, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))                                                         \
+    X(to_host, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                                                                 \
+    X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                                                               \
+    X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))                                            \
+    X(launch, "cuLaunchKernel",                                                                                                  \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))            \
+    X(stream_create, "cuStreamCreate", (CUstream *, unsigned))                                                                   \
+    X(event_create, "cuEventCreate", (CUevent *, unsigned))                                                                      \
+    X(event_record, "cuEventRecord", (CUevent, CUstream))                                                                        \
+    X(event_sync, "cuEventSynchronize", (CUevent))                                                                               \
     X(event_elapsed, "cuEventElapsedTime", (float *, CUevent, CUevent))
 
 static struct {
@@ -109,11 +110,13 @@ static void describe(CUdevice device, struct ks_str *json)
         if (*p == '"' || *p == '\\')
             *p = '\'';
     ks_str_addf(json,
-                "{\"kind\":\"cuda\",\"modelled\":false,\"name\":\"%s\",\"arch\":\"sm_%d%d\",\"driver\":\"%d.%d\",\"sms\":%d,\"l2_bytes\":%d,"
+                "{\"kind\":\"cuda\",\"modelled\":false,\"name\":\"%s\",\"arch\":\"sm_%d%d\",\"driver\":\"%d.%d\",\"sms\":%d,\"l2_"
+                "bytes\":%d,"
                 "\"memory_bytes\":%zu,\"max_clock_khz\":%d,\"max_memory_clock_khz\":%d,\"ecc\":%s}",
-                name, attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
-                version / 1000, version % 1000 / 10, gpu.sms, attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE), memory,
-                attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE), attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+                name, attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR), version / 1000, version % 1000 / 10, gpu.sms,
+                attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE), memory, attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+                attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
                 attribute(device, CU_DEVICE_ATTRIBUTE_ECC_ENABLED) ? "true" : "false");
 }
 
@@ -179,7 +182,8 @@ static enum ks_code fill_generate(const struct ks_wire_buffer *b, CUdeviceptr at
     if (b->gen.n_elem == 0)
         return KS_OK;
     uint64_t blocks = (b->gen.n_elem + 255) / 256, most = (uint64_t)gpu.sms * 16;
-    return check(cu.launch(gpu.fill, (unsigned)(blocks < most ? blocks : most), 1, 1, 256, 1, 1, 0, NULL, args, NULL), "fill a buffer", err);
+    return check(cu.launch(gpu.fill, (unsigned)(blocks < most ? blocks : most), 1, 1, 256, 1, 1, 0, NULL, args, NULL),
+                 "fill a buffer", err);
 }
 
 static enum ks_code cuda_fill(const struct ks_wire_buffer *b, void *p, const void *shm_data, struct ks_err *err)
@@ -211,7 +215,8 @@ static enum ks_code cuda_flush(struct ks_err *err)
 
 static enum ks_code cuda_fetch(const struct ks_wire_buffer *b, void *p, void *shm_data, struct ks_err *err)
 {
-    return check(cu.to_host(shm_data, (CUdeviceptr)(uintptr_t)p - b->red_bytes, b->bytes + 2ull * b->red_bytes), "copy a buffer back", err);
+    return check(cu.to_host(shm_data, (CUdeviceptr)(uintptr_t)p - b->red_bytes, b->bytes + 2ull * b->red_bytes),
+                 "copy a buffer back", err);
 }
 
 static void *cuda_stream(void)

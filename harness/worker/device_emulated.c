@@ -1,4 +1,5 @@
-/* The emulated device, reached through our libcudart.so.13: the candidate finds the same library by its name and shares the device. */
+/* The emulated device, reached through our libcudart.so.13: the candidate finds the same library by its name and shares the
+ * device. */
 #include "harness/worker/device.h"
 
 #include "harness/emulated_rt/kscc_emu.h"
@@ -33,11 +34,20 @@ static enum ks_code symbols_find(void *lib, struct ks_err *err)
         const char *name;
         void *slot;
     } table[] = {
-        {"kscc_emu_configure", &rt.configure}, {"kscc_emu_error", &rt.error},       {"kscc_emu_failed", &rt.failed},
-        {"kscc_emu_quiet", &rt.quiet},         {"kscc_emu_set_registers", &rt.set_registers},
-        {"kscc_emu_findings", &rt.findings},   {"kscc_emu_counters", &rt.counters}, {"kscc_emu_modelled_ns", &rt.modelled_ns},
-        {"kscc_emu_clear", &rt.clear},         {"kscc_emu_malloc", &rt.malloc},     {"kscc_emu_free", &rt.free},
-        {"kscc_emu_write", &rt.write},         {"kscc_emu_read", &rt.read},         {"kscc_emu_poison", &rt.poison},
+        {"kscc_emu_configure", &rt.configure},
+        {"kscc_emu_error", &rt.error},
+        {"kscc_emu_failed", &rt.failed},
+        {"kscc_emu_quiet", &rt.quiet},
+        {"kscc_emu_set_registers", &rt.set_registers},
+        {"kscc_emu_findings", &rt.findings},
+        {"kscc_emu_counters", &rt.counters},
+        {"kscc_emu_modelled_ns", &rt.modelled_ns},
+        {"kscc_emu_clear", &rt.clear},
+        {"kscc_emu_malloc", &rt.malloc},
+        {"kscc_emu_free", &rt.free},
+        {"kscc_emu_write", &rt.write},
+        {"kscc_emu_read", &rt.read},
+        {"kscc_emu_poison", &rt.poison},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         void *p = dlsym(lib, table[i].name);
@@ -98,7 +108,8 @@ static enum ks_code emulated_place(const struct ks_wire_buffer *b, void **ret_p,
 {
     void *p = rt.malloc(b->bytes ? b->bytes : 1, b->name);
     if (!p)
-        return ks_fail(err, KS_ERR_LIMIT, "place buffer '%s' of %llu bytes on the emulated device", b->name, (unsigned long long)b->bytes);
+        return ks_fail(err, KS_ERR_LIMIT, "place buffer '%s' of %llu bytes on the emulated device", b->name,
+                       (unsigned long long)b->bytes);
     *ret_p = p;
     return KS_OK;
 }
@@ -167,7 +178,8 @@ static enum ks_code emulated_end(bool on_stream, double *ret_device_ns, double *
     return KS_OK;
 }
 
-static enum ks_code emulated_report(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns, struct ks_err *err)
+static enum ks_code emulated_report(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns,
+                                    struct ks_err *err)
 {
     (void)err;
     char *text = r->kind == KS_REPORT_FINDINGS ? rt.findings() : rt.counters();

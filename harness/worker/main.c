@@ -60,7 +60,10 @@ static enum ks_code do_hello(struct worker *w, const struct ks_wire_hello *h, st
 
 static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, struct ks_wire_reply *reply, struct ks_err *err)
 {
-    struct ks_sandbox s = {.head = (struct ks_wire_head *)w->shm, .gpu = w->gpu, .candidate = l->path, .runtime = w->runtime_path[0] ? w->runtime_path : NULL};
+    struct ks_sandbox s = {.head = (struct ks_wire_head *)w->shm,
+                           .gpu = w->gpu,
+                           .candidate = l->path,
+                           .runtime = w->runtime_path[0] ? w->runtime_path : NULL};
     KS_AUTO_STR struct ks_str json = KS_STR_INIT;
     if (!replaying)
         KS_TRY(ks_sandbox_seal(&s, &json, err));
@@ -297,7 +300,8 @@ int main(int argc, char **argv)
         ssize_t n = recv(socket_fd, &c, sizeof c, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < (ssize_t)offsetof(struct ks_wire_command, u) || c.magic != KS_WIRE_MAGIC || (size_t)n != ks_wire_command_bytes(c.op))
+        if (n < (ssize_t)offsetof(struct ks_wire_command, u) || c.magic != KS_WIRE_MAGIC ||
+            (size_t)n != ks_wire_command_bytes(c.op))
             _exit(n == 0 ? 0 : 3);
         struct ks_wire_reply reply = {.magic = KS_WIRE_MAGIC, .op = c.op, .seq = c.seq};
         struct ks_err err = {0};

@@ -14,20 +14,91 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Calls that no candidate has business with.  Numbers are resolved at start; a name the libseccomp at hand does not know is skipped. */
+/* Calls that no candidate has business with.  Numbers are resolved at start; a name the libseccomp at hand does not know is
+ * skipped. */
 static const char *const refused[] = {
-    "fork",           "vfork",         "execve",          "execveat",         "ptrace",          "process_vm_readv", "process_vm_writev",
-    "socket",         "socketpair",    "connect",         "bind",             "listen",          "accept",           "accept4",
-    "kill",           "tkill",         "pidfd_open",      "pidfd_getfd",      "pidfd_send_signal", "mount",          "umount2",
-    "unshare",        "setns",         "pivot_root",      "chroot",           "reboot",          "swapon",           "init_module",
-    "finit_module",   "delete_module", "kexec_load",      "bpf",              "perf_event_open", "userfaultfd",      "io_uring_setup",
-    "io_uring_enter", "keyctl",        "add_key",         "request_key",      "name_to_handle_at", "open_by_handle_at", "setuid",
-    "setgid",         "setsid",        "setpgid",         "shmget",           "shmat",           "msgget",           "semget",
-    "mq_open",        "inotify_init1", "fanotify_init",   "acct",             "settimeofday",    "clock_settime",    "adjtimex",
-    "sethostname",    "syslog",        "quotactl",        "unlink",           "unlinkat",        "rename",           "renameat",
-    "renameat2",      "mkdir",         "mkdirat",         "symlink",          "symlinkat",       "link",             "linkat",
-    "truncate",       "creat",         "mknod",           "mknodat",          "chmod",           "fchmod",           "fchmodat",
-    "chown",          "fchown",        "lchown",          "fchownat",         "sched_setscheduler",
+    "fork",
+    "vfork",
+    "execve",
+    "execveat",
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "socket",
+    "socketpair",
+    "connect",
+    "bind",
+    "listen",
+    "accept",
+    "accept4",
+    "kill",
+    "tkill",
+    "pidfd_open",
+    "pidfd_getfd",
+    "pidfd_send_signal",
+    "mount",
+    "umount2",
+    "unshare",
+    "setns",
+    "pivot_root",
+    "chroot",
+    "reboot",
+    "swapon",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "kexec_load",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+    "io_uring_enter",
+    "keyctl",
+    "add_key",
+    "request_key",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "setuid",
+    "setgid",
+    "setsid",
+    "setpgid",
+    "shmget",
+    "shmat",
+    "msgget",
+    "semget",
+    "mq_open",
+    "inotify_init1",
+    "fanotify_init",
+    "acct",
+    "settimeofday",
+    "clock_settime",
+    "adjtimex",
+    "sethostname",
+    "syslog",
+    "quotactl",
+    "unlink",
+    "unlinkat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "mkdir",
+    "mkdirat",
+    "symlink",
+    "symlinkat",
+    "link",
+    "linkat",
+    "truncate",
+    "creat",
+    "mknod",
+    "mknodat",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "chown",
+    "fchown",
+    "lchown",
+    "fchownat",
+    "sched_setscheduler",
 };
 static struct {
     int number;
@@ -64,7 +135,8 @@ static void on_refused(int sig, siginfo_t *info, void *context)
     _exit(159);
 }
 
-/* Read below the system's folders and the two named files, device nodes on a GPU; nothing else.  Returns the ABI, 0: not offered. */
+/* Read below the system's folders and the two named files, device nodes on a GPU; nothing else.  Returns the ABI, 0: not offered.
+ */
 static int landlock(const struct ks_sandbox *s)
 {
     int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -72,11 +144,11 @@ static int landlock(const struct ks_sandbox *s)
         return 0;
     uint64_t read = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
     uint64_t write = LANDLOCK_ACCESS_FS_WRITE_FILE;
-    struct landlock_ruleset_attr attr = {.handled_access_fs = read | write | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                                                              LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
-                                                              LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-                                                              LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
-                                                              LANDLOCK_ACCESS_FS_MAKE_SYM};
+    struct landlock_ruleset_attr attr = {.handled_access_fs = read | write | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                                                              LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                                                              LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                                              LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+                                                              LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM};
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
     if (ruleset < 0)
         return 0;
@@ -85,10 +157,18 @@ static int landlock(const struct ks_sandbox *s)
         uint64_t access;
         bool gpu_only;
     } rules[] = {
-        {"/usr", read, false},       {"/lib", read, false},    {"/lib64", read, false},       {"/opt", read, false},
-        {"/etc/ld.so.cache", LANDLOCK_ACCESS_FS_READ_FILE, false}, {"/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | write, false},
-        {"/etc", read, true},        {"/dev", read | write, true}, {"/proc", read | write, true}, {"/sys", read, true},
-        {"/var", read, true},        {"/run", read, true},
+        {"/usr", read, false},
+        {"/lib", read, false},
+        {"/lib64", read, false},
+        {"/opt", read, false},
+        {"/etc/ld.so.cache", LANDLOCK_ACCESS_FS_READ_FILE, false},
+        {"/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | write, false},
+        {"/etc", read, true},
+        {"/dev", read | write, true},
+        {"/proc", read | write, true},
+        {"/sys", read, true},
+        {"/var", read, true},
+        {"/run", read, true},
         {s->candidate, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE, false},
         {s->runtime, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE, false},
     };
@@ -155,7 +235,8 @@ enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json
     struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigaction(SIGSYS, &action, NULL);
     int rc = filter_load(s);
-    ks_str_addf(ret_json, "{\"no_new_privs\":true,\"landlock_abi\":%d,\"seccomp\":%s,\"rlimits\":true}", abi, rc == 0 ? "true" : "false");
+    ks_str_addf(ret_json, "{\"no_new_privs\":true,\"landlock_abi\":%d,\"seccomp\":%s,\"rlimits\":true}", abi,
+                rc == 0 ? "true" : "false");
     return KS_OK;
 }
 

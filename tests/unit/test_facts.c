@@ -202,6 +202,25 @@ TEST(handovers_name_producer_consumer_and_buffer)
     unit_release(&u);
 }
 
+TEST(a_loop_behind_a_guard_is_uniform_among_those_that_run_it)
+{
+    unit_parse(&u, "__global__ void k(const float *x, float *y, int rows, int cols) {\n"
+                   "  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                   "  if (row < rows) {\n"
+                   "    float s = 0; int seen = 0;\n"
+                   "    for (int c = 0; c < cols; c++) { s += x[(size_t)row * cols + c]; if (threadIdx.x > 3) seen++; }\n"
+                   "    for (int c = 0; c < seen; c++) s += x[c];\n"
+                   "    y[row] = s;\n"
+                   "  }\n"
+                   "}\n");
+    CHECK_INT(u.code, KS_OK);
+    const struct ks_kernel *k = &u.facts->kernels[0];
+    CHECK(loop_of(k, "c", 0)->lane_uniform);
+    CHECK(!loop_of(k, "c", 1)->lane_uniform);
+    CHECK_INT(access_of(k, "x", false, 0)->stride, KS_STRIDE_SYMBOLIC);
+    unit_release(&u);
+}
+
 TEST(elementwise_needs_equal_indices_and_guards)
 {
     unit_parse(&u, "__global__ void w(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n"

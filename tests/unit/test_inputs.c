@@ -121,8 +121,8 @@ TEST(half_conversion_rounds_to_nearest_even)
 TEST(bf16_conversion_rounds_to_nearest_even)
 {
     CHECK_INT(ks_bf16_of_float(1.0f), 0x3f80);
-    CHECK_INT(ks_bf16_of_float(1.00390625f), 0x3f80);  /* tie, down to even */
-    CHECK_INT(ks_bf16_of_float(1.01171875f), 0x3f82);  /* tie, up to even */
+    CHECK_INT(ks_bf16_of_float(1.00390625f), 0x3f80); /* tie, down to even */
+    CHECK_INT(ks_bf16_of_float(1.01171875f), 0x3f82); /* tie, up to even */
     CHECK((ks_bf16_of_float(NAN) & 0x7fff) > 0x7f80);
 }
 

@@ -6,20 +6,21 @@
 #include "tests/unit/test.h"
 
 static char *work;
-static const char *const baseline_text = "#include <cuda_runtime.h>\n"
-                                         "__device__ int counter;\n"
-                                         "__constant__ float table[4];\n"
-                                         "__global__ void k(float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = table[i % 4] + counter; }\n"
-                                         "void go(float *y, int n, cudaStream_t s) { k<<<1, 128, 0, s>>>(y, n); }\n";
+static const char *const baseline_text =
+    "#include <cuda_runtime.h>\n"
+    "__device__ int counter;\n"
+    "__constant__ float table[4];\n"
+    "__global__ void k(float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = table[i % 4] + counter; }\n"
+    "void go(float *y, int n, cudaStream_t s) { k<<<1, 128, 0, s>>>(y, n); }\n";
 #define SYMBOL "_Z2goPfiP11CUstream_st"
 
 static struct ks_built *baseline;
 
 static struct ks_built *build(const char *text, const char *tag)
 {
-    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-arch=sm_80", "-MD", "-c", "dir/unit.cu",
-                           "-o", "x.o", NULL};
-    struct ks_session_options o = {.unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 5, .arch = "sm_90a", .work_dir = work};
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-arch=sm_80", "-MD", "-c", "dir/unit.cu", "-o", "x.o", NULL};
+    struct ks_session_options o = {
+        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 5, .arch = "sm_90a", .work_dir = work};
     struct ks_built *b = NULL;
     struct ks_err err;
     CHECK_OK(ks_build(&o, text, strlen(text), tag, 120000, &b, NULL, &err));
@@ -60,26 +61,30 @@ TEST(a_build_is_described)
 
 TEST(new_kernels_are_welcome)
 {
-    judge("#include <cuda_runtime.h>\n"
-          "#include <algorithm>\n"
-          "__device__ int counter, more[7];\n"
-          "__constant__ float table[4];\n"
-          "template <int N> __global__ void fast(float *y, int n) { int i = threadIdx.x * N; if (i < n) y[i] = table[i % 4] + counter + more[0]; }\n"
-          "static __global__ void other(float *y) { more[0] = (int)y[0]; }\n"
-          "void go(float *y, int n, cudaStream_t s) { fast<1><<<1, std::min(n, 128), 0, s>>>(y, n); other<<<1, 1, 0, s>>>(y); }\n",
-          "", "");
+    judge(
+        "#include <cuda_runtime.h>\n"
+        "#include <algorithm>\n"
+        "__device__ int counter, more[7];\n"
+        "__constant__ float table[4];\n"
+        "template <int N> __global__ void fast(float *y, int n) { int i = threadIdx.x * N; if (i < n) y[i] = table[i % 4] + "
+        "counter + more[0]; }\n"
+        "static __global__ void other(float *y) { more[0] = (int)y[0]; }\n"
+        "void go(float *y, int n, cudaStream_t s) { fast<1><<<1, std::min(n, 128), 0, s>>>(y, n); other<<<1, 1, 0, s>>>(y); }\n",
+        "", "");
 }
 
 TEST(a_missing_entry_is_an_interface_failure)
 {
-    judge("#include <cuda_runtime.h>\nvoid go(float *y, long n, cudaStream_t s) { (void)y; (void)n; (void)s; }\n__global__ void k() {}\n",
+    judge("#include <cuda_runtime.h>\nvoid go(float *y, long n, cudaStream_t s) { (void)y; (void)n; (void)s; }\n__global__ void "
+          "k() {}\n",
           "the entry's symbol '" SYMBOL "' is gone", "");
 }
 
 TEST(runtime_names_cannot_be_defined)
 {
     struct ks_str text = KS_STR_INIT;
-    ks_str_addf(&text, "%sextern \"C\" cudaError_t cudaStreamQuery(cudaStream_t) { static int n; n++; return cudaSuccess; }\n", baseline_text);
+    ks_str_addf(&text, "%sextern \"C\" cudaError_t cudaStreamQuery(cudaStream_t) { static int n; n++; return cudaSuccess; }\n",
+                baseline_text);
     judge(text.data, "defines a new external symbol 'cudaStreamQuery'", "keeps host state");
     ks_str_release(&text);
 }
@@ -112,7 +117,8 @@ TEST(host_state_constructors_and_foreign_calls_are_refused)
 TEST(a_compiler_error_names_the_users_line)
 {
     static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "dir/unit.cu", NULL};
-    struct ks_session_options o = {.unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 2, .arch = "sm_90a", .work_dir = work};
+    struct ks_session_options o = {
+        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 2, .arch = "sm_90a", .work_dir = work};
     const char *text = "__global__ void k() {}\nint broken = ;\n";
     struct ks_built *b = NULL;
     struct ks_err err;
@@ -122,8 +128,20 @@ TEST(a_compiler_error_names_the_users_line)
 
 TEST(flags_keep_what_matters)
 {
-    static char *argv[] = {"nvcc", "-O3", "-gencode", "arch=compute_80,code=sm_80", "-arch=sm_80", "-DN=4",
-                           "a.cu", "-o", "a.o", "-rdc=true", "--use_fast_math", "-MF", "a.d", NULL};
+    static char *argv[] = {"nvcc",
+                           "-O3",
+                           "-gencode",
+                           "arch=compute_80,code=sm_80",
+                           "-arch=sm_80",
+                           "-DN=4",
+                           "a.cu",
+                           "-o",
+                           "a.o",
+                           "-rdc=true",
+                           "--use_fast_math",
+                           "-MF",
+                           "a.d",
+                           NULL};
     struct ks_session_options o = {.nvcc_argv = argv, .input_index = 6};
     struct ks_args a;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;

@@ -1,4 +1,5 @@
-/* The worker and its sandbox, with host code that no admission gate has seen: small shared objects made by the C compiler here. */
+/* The worker and its sandbox, with host code that no admission gate has seen: small shared objects made by the C compiler here.
+ */
 #include "harness/client.h"
 
 #include "harness/session.h"
@@ -23,7 +24,8 @@ static bool host_build(const char *body, char *ret_path, size_t size)
     snprintf(source, sizeof source, "%s/c%d.c", work, n);
     snprintf(ret_path, size, "%s/c%d.so", work, n++);
     ks_str_addf(&text,
-                "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <pthread.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+                "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <pthread.h>\n#include <signal.h>\n#include "
+                "<stdio.h>\n#include <stdlib.h>\n"
                 "#include <string.h>\n#include <sys/mman.h>\n#include <sys/socket.h>\n#include <unistd.h>\nint go(void) { %s }\n",
                 body);
     CHECK_OK(ks_file_write_atomic(source, text.data, text.len, 0644, &err));
@@ -127,7 +129,8 @@ TEST(every_death_has_its_own_code)
     CHECK_CONTAINS(err.message, "SIGABRT");
     CHECK_INT(run("exit(0); return 0;", &result, &err), KS_ERR_EXIT_STATUS);
     CHECK_INT(run("for (volatile int i = 0; i >= 0; i = 1) ; return 0;", &result, &err), KS_ERR_TIMEOUT);
-    CHECK_INT(run("for (;;) { char *p = malloc(1 << 24); if (!p) break; memset(p, 1, 1 << 24); } return 0;", &result, &err), KS_ERR_MEMORY_LIMIT);
+    CHECK_INT(run("for (;;) { char *p = malloc(1 << 24); if (!p) break; memset(p, 1, 1 << 24); } return 0;", &result, &err),
+              KS_ERR_MEMORY_LIMIT);
 }
 
 TEST(output_is_swallowed_and_forged_answers_are_not_believed)
@@ -137,7 +140,9 @@ TEST(output_is_swallowed_and_forged_answers_are_not_believed)
     CHECK_OK(run("for (int i = 0; i < 200000; i++) printf(\"%0100d\\n\", i); return 7;", &result, &err));
     CHECK_INT(result, 7);
     /* The socket's number can be guessed; what comes over it can only be a wrong answer. */
-    CHECK_INT(run("for (int fd = 3; fd < 32; fd++) send(fd, \"done\", 4, MSG_NOSIGNAL); for (;;) pause(); return 0;", &result, &err), KS_ERR_PROTOCOL);
+    CHECK_INT(
+        run("for (int fd = 3; fd < 32; fd++) send(fd, \"done\", 4, MSG_NOSIGNAL); for (;;) pause(); return 0;", &result, &err),
+        KS_ERR_PROTOCOL);
 }
 
 TEST(no_process_is_left)

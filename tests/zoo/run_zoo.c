@@ -16,9 +16,26 @@
 #include <string.h>
 
 static const struct ks_param params[] = {
-    {.name = "x", .kind = KS_PARAM_POINTER, .spelling = "const float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_bytes = 4, .pointee_const = true},
-    {.name = "w", .kind = KS_PARAM_POINTER, .spelling = "const float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_bytes = 4, .pointee_const = true},
-    {.name = "y", .kind = KS_PARAM_POINTER, .spelling = "float *", .pointee = KS_DT_FLOAT, .pointee_known = true, .pointee_bytes = 4},
+    {.name = "x",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4,
+     .pointee_const = true},
+    {.name = "w",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4,
+     .pointee_const = true},
+    {.name = "y",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4},
     {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
     {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
     {.name = "stream", .kind = KS_PARAM_STREAM, .spelling = "cudaStream_t"},
@@ -69,7 +86,8 @@ static void row_print(const char *name, const struct ks_verdict *v, const struct
     const struct ks_gate_result *g = first < KS_N_GATES ? &v->gates[first] : NULL;
     char speed[40] = "";
     if (v->speedup > 0)
-        snprintf(speed, sizeof speed, v->modelled ? "%.2fx modelled" : "%.3fx [%.3f %.3f]", v->speedup, v->speedup_lo, v->speedup_hi);
+        snprintf(speed, sizeof speed, v->modelled ? "%.2fx modelled" : "%.3fx [%.3f %.3f]", v->speedup, v->speedup_lo,
+                 v->speedup_hi);
     printf("%-22s %-9s %-10s %-10s %-20s %5.1fs  %s\n", name, ok ? "as wanted" : "WRONG", e->gate[0] ? e->gate : e->kind,
            first < KS_N_GATES ? ks_gate_text(first) : "-", speed, (double)v->wall_ns / 1e9, g && g->reason ? g->reason : e->text);
     fflush(stdout);
@@ -123,7 +141,8 @@ static int run_all(struct ks_session *s, const char *dir, int argc, char **argv)
     if (d)
         closedir(d);
     qsort(names, n, sizeof *names, by_name);
-    printf("%-22s %-9s %-10s %-10s %-20s %6s  %s\n", "candidate", "result", "expected", "failed at", "speed-up", "wall", "reason");
+    printf("%-22s %-9s %-10s %-10s %-20s %6s  %s\n", "candidate", "result", "expected", "failed at", "speed-up", "wall",
+           "reason");
     for (size_t i = 0; i < n; i++) {
         failed += !one(s, dir, names[i]);
         free(names[i]);
@@ -153,8 +172,10 @@ int main(int argc, char **argv)
     ks_path_join(&path, argv[3], "baseline.cu");
     if (cuda)
         ks_random_bytes(secret, sizeof secret);
-    if (ks_file_read(path.data, KS_MAX_SOURCE_BYTES, &text, &err) != KS_OK || ks_dir_make_temp("kscc-zoo", &work, &err) != KS_OK ||
-        ks_contracts_parse(path.data, text.data, text.len, &arena, &diags, &contracts, &n_contracts, &err) != KS_OK || n_contracts != 1) {
+    if (ks_file_read(path.data, KS_MAX_SOURCE_BYTES, &text, &err) != KS_OK ||
+        ks_dir_make_temp("kscc-zoo", &work, &err) != KS_OK ||
+        ks_contracts_parse(path.data, text.data, text.len, &arena, &diags, &contracts, &n_contracts, &err) != KS_OK ||
+        n_contracts != 1) {
         fprintf(stderr, "run_zoo: %s\n", err.message);
         return 2;
     }

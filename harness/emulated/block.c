@@ -1,0 +1,287 @@
+#include "harness/emulated/device.h"
+
+/* One block: its warps take turns, barriers hold them, and when none can run the block is deadlocked. */
+
+#define WARP_QUANTUM 8192
+#define SPIN_TURNS 4
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static void *aligned(size_t bytes)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, bytes ? (bytes + 63) & ~(size_t)63 : 64) != 0)
+        KS_BUG(true);
+    return p;
+}
+
+static struct emu_block *block_new(struct emu_worker *wk)
+{
+    const struct emu_launch *l = wk->launch;
+    const struct emu_program *p = l->program;
+    struct emu_block *b = aligned(sizeof(*b));
+    memset(b, 0, sizeof(*b));
+    b->launch = wk->launch;
+    b->worker = wk;
+    b->n_warps = l->warps_per_block;
+    b->n_threads = l->threads_per_block;
+    b->shared_bytes = l->shared_bytes;
+    b->warps = aligned(sizeof(*b->warps) * b->n_warps);
+    memset(b->warps, 0, sizeof(*b->warps) * b->n_warps);
+    b->regs = aligned((size_t)p->reg_bytes * b->n_warps);
+    b->shared = aligned(b->shared_bytes);
+    size_t local = (size_t)p->local_bytes * b->n_warps * EMU_LANES;
+    b->local = aligned(local);
+    if (l->checks & KS_EMU_CHECK_INIT) {
+        b->shared_init = aligned(b->shared_bytes);
+        b->local_init = aligned(local);
+    }
+    if (l->checks & KS_EMU_CHECK_RACE) {
+        b->shared_race = aligned(sizeof(struct emu_race_word) * (b->shared_bytes / 4 + 1));
+        b->vc = aligned(sizeof(*b->vc) * (b->n_warps + 1)); /* one more: published in the block */
+    }
+    return b;
+}
+
+void ks_emu_block_free(struct emu_block *b)
+{
+    if (!b)
+        return;
+    free(b->warps);
+    free(b->regs);
+    free(b->shared);
+    free(b->local);
+    free(b->shared_init);
+    free(b->local_init);
+    free(b->shared_race);
+    free(b->vc);
+    free(b);
+}
+
+static void start_warp(struct emu_block *b, uint32_t k)
+{
+    const struct emu_launch *l = b->launch;
+    const struct emu_program *p = l->program;
+    struct emu_warp *w = &b->warps[k];
+    memset(w, 0, offsetof(struct emu_warp, ret_pc));
+    w->base[0] = b->regs + (size_t)k * p->reg_bytes;
+    w->base[1] = l->pool;
+    w->block = b;
+    w->worker = b->worker;
+    w->id = k;
+    w->local_bytes = p->local_bytes;
+    w->local = b->local + (size_t)k * EMU_LANES * p->local_bytes;
+    w->local_init = b->local_init ? b->local_init + (size_t)k * EMU_LANES * p->local_bytes : NULL;
+    FOR_LANES(i)
+    {
+        uint32_t t = k * EMU_LANES + (uint32_t)i;
+        w->tid[0][i] = t % l->block[0];
+        w->tid[1][i] = t / l->block[0] % l->block[1];
+        w->tid[2][i] = t / l->block[0] / l->block[1];
+        w->exists |= (uint32_t)(t < b->n_threads) << i;
+    }
+    w->live = w->exists;
+    w->frag[0] = (struct emu_frag){.pc = p->funcs[p->entry].first_pc, .mask = w->live, .state = EMU_RUN};
+    w->n_frags = 1;
+}
+
+struct emu_block *ks_emu_block_start(struct emu_worker *wk, uint64_t linear)
+{
+    const struct emu_launch *l = wk->launch;
+    struct emu_block *b = wk->free_blocks;
+    if (b)
+        wk->free_blocks = NULL;
+    else
+        b = block_new(wk);
+    b->linear = linear;
+    b->id[0] = (uint32_t)(linear % l->grid[0]);
+    b->id[1] = (uint32_t)(linear / l->grid[0] % l->grid[1]);
+    b->id[2] = (uint32_t)(linear / l->grid[0] / l->grid[1]);
+    b->live_threads = b->n_threads;
+    b->faulted = false;
+    b->insts = 0;
+    b->acquired_time = 0;
+    memset(b->bar, 0, sizeof(b->bar));
+    memset(b->regs, 0, (size_t)l->program->reg_bytes * b->n_warps);
+    /* memory starts with a pattern, so that what a kernel reads before writing is the same in every run */
+    memset(b->shared, 0xcd, b->shared_bytes);
+    memset(b->local, 0xcd, (size_t)l->program->local_bytes * b->n_warps * EMU_LANES);
+    if (b->shared_init) {
+        memset(b->shared_init, 0, b->shared_bytes);
+        memset(b->local_init, 0, (size_t)l->program->local_bytes * b->n_warps * EMU_LANES);
+    }
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        start_warp(b, k);
+    uint64_t seed = l->emu->config.seed;
+    b->next_warp = seed ? (uint32_t)(mix(seed ^ mix(linear)) % b->n_warps) : 0;
+    if (l->checks & KS_EMU_CHECK_RACE)
+        ks_emu_race_block_start(b);
+    return b;
+}
+
+void ks_emu_block_end(struct emu_block *b)
+{
+    struct emu_worker *wk = b->worker;
+    wk->blocks_run++;
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        wk->max_warp_insts_of_block = b->warps[k].insts > wk->max_warp_insts_of_block ? b->warps[k].insts : wk->max_warp_insts_of_block;
+    if (wk->free_blocks)
+        ks_emu_block_free(b);
+    else
+        wk->free_blocks = b;
+}
+
+/* ------------------------------------------------------------------------------------------------ barriers */
+
+static void finish_barrier(struct emu_block *b, uint32_t id)
+{
+    struct emu_barrier *bar = &b->bar[id];
+    const struct emu_program *p = b->launch->program;
+    struct emu_barrier done = *bar;
+    *bar = (struct emu_barrier){0};
+    b->worker->barriers += (uint64_t)__builtin_popcountll(done.warps);
+    if (b->launch->checks & KS_EMU_CHECK_RACE)
+        ks_emu_race_barrier(b, done.warps);
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        struct emu_warp *w = &b->warps[k];
+        for (uint32_t i = 0; i < w->n_frags; i++) {
+            struct emu_frag *f = &w->frag[i];
+            if (f->state != EMU_WAIT_BAR || f->bar != id)
+                continue;
+            const struct emu_insn *in = &p->code[f->pc];
+            if (in->sub == EMU_BAR_RED_POPC) {
+                uint32_t *d = R32(in->d);
+                FOR_LANES(l) d[l] = emu_lane(f->mask, l) ? done.red_count : d[l];
+            } else if (in->sub == EMU_BAR_RED_AND || in->sub == EMU_BAR_RED_OR) {
+                bool value = in->sub == EMU_BAR_RED_AND ? done.red_and == 0 : done.red_or != 0;
+                emu_set_pred(&RP(in->d), value ? EMU_FULL : 0, f->mask);
+            }
+            f->pc++;
+            f->state = EMU_RUN;
+        }
+    }
+}
+
+static bool is_complete(const struct emu_block *b, const struct emu_barrier *bar)
+{
+    return bar->arrived > 0 && bar->arrived >= (bar->expected ? bar->expected : b->live_threads);
+}
+
+void ks_emu_bar_check(struct emu_block *b)
+{
+    for (uint32_t id = 0; id < EMU_MAX_BARS; id++)
+        if (!b->bar[id].expected && is_complete(b, &b->bar[id]))
+            finish_barrier(b, id);
+}
+
+bool ks_emu_bar_arrive(struct emu_warp *w, const struct emu_insn *in, struct emu_frag *f)
+{
+    struct emu_block *b = w->block;
+    int lead = __builtin_ctz(f->mask);
+    uint32_t id = R32(in->a)[lead], count = in->b == EMU_NONE ? 0 : R32(in->b)[lead];
+    if (id >= EMU_MAX_BARS) {
+        ks_emu_fault(w, KS_ERR_DEVICE, "bad-barrier", lead, "", id, "", "barrier %u of %u", id, EMU_MAX_BARS);
+        return false;
+    }
+    struct emu_barrier *bar = &b->bar[id];
+    if (bar->warps && bar->expected != count && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
+        ks_emu_report(w, "barrier-count", lead, w->pc, "", id, "", NULL, "barrier %u is used with %u and %u threads at once", id, bar->expected,
+                      count);
+    bar->expected = count;
+    /* a whole warp counts 32 even where some of its lanes have exited: counts are given in warps */
+    bar->arrived += count && f->mask == w->live ? EMU_LANES : (uint32_t)__builtin_popcount(f->mask);
+    bar->warps |= 1ull << w->id;
+    if (in->sub == EMU_BAR_RED_POPC || in->sub == EMU_BAR_RED_AND || in->sub == EMU_BAR_RED_OR) {
+        uint32_t yes = RP(in->c) & f->mask;
+        bar->red_count += (uint32_t)__builtin_popcount(yes);
+        bar->red_or |= yes;
+        bar->red_and |= f->mask & ~yes;
+    }
+    if (in->sub == EMU_BAR_ARRIVE) {
+        f->pc++;
+        f->state = EMU_RUN;
+        if (is_complete(b, bar))
+            finish_barrier(b, id);
+        return true;
+    }
+    f->state = EMU_WAIT_BAR;
+    f->bar = (uint8_t)id;
+    if (!is_complete(b, bar))
+        return false;
+    finish_barrier(b, id);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ running */
+
+static void report_deadlock(struct emu_block *b)
+{
+    const struct emu_launch *l = b->launch;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct emu_warp *first = NULL;
+    uint32_t first_frag = 0, n = 0;
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        struct emu_warp *w = &b->warps[k];
+        for (uint32_t i = 0; i < w->n_frags; i++) {
+            const char *file;
+            uint32_t line, ptx_line;
+            if (!first) {
+                first = w;
+                first_frag = i;
+            }
+            if (n++ >= 6)
+                continue;
+            ks_emu_source_of(l, w->frag[i].pc, &file, &line, &ptx_line);
+            ks_str_addf(&text, "%swarp %u lanes 0x%08x wait at %s%u (ptx line %u)", n > 1 ? "; " : "", k, w->frag[i].mask,
+                        w->frag[i].state == EMU_WAIT_BAR ? "a barrier in line " : "a warp operation in line ", line, ptx_line);
+        }
+    }
+    if (n > 6)
+        ks_str_addf(&text, "; and %u more", n - 6);
+    if (!first)
+        return;
+    first->pc = first->frag[first_frag].pc;
+    ks_emu_fault(first, KS_ERR_TIMEOUT, "deadlock", __builtin_ctz(first->frag[first_frag].mask), "", 0, "", "no thread of the block can go on: %s",
+                 ks_str_cstr(&text));
+}
+
+enum emu_block_result ks_emu_block_run(struct emu_block *b)
+{
+    struct emu_launch *l = b->launch;
+    int64_t limit = l->emu->config.max_warp_insts;
+    for (uint32_t turn = 0;; turn++) {
+        bool alive = false, moved = false;
+        for (uint32_t n = 0; n < b->n_warps; n++) {
+            struct emu_warp *w = &b->warps[(b->next_warp + n) % b->n_warps];
+            if (!w->live)
+                continue;
+            uint64_t before = w->insts;
+            enum emu_warp_result r = ks_emu_warp_run(w, WARP_QUANTUM);
+            b->insts += w->insts - before;
+            b->worker->warp_insts += w->insts - before;
+            moved |= w->insts != before;
+            alive |= r != EMU_WARP_DONE;
+            if (r == EMU_WARP_FAILED)
+                return EMU_BLOCK_FAILED;
+            if (limit && __atomic_add_fetch(&l->warp_insts, (int64_t)(w->insts - before), __ATOMIC_RELAXED) > limit) {
+                w->pc = w->n_frags ? w->frag[0].pc : 0;
+                ks_emu_fault(w, KS_ERR_TIMEOUT, "hang", w->n_frags ? __builtin_ctz(w->frag[0].mask) : 0, "", 0, "",
+                             "the launch ran past %lld warp instructions", (long long)limit);
+                return EMU_BLOCK_FAILED;
+            }
+        }
+        if (!alive)
+            return EMU_BLOCK_DONE;
+        if (!moved) {
+            report_deadlock(b);
+            return EMU_BLOCK_FAILED;
+        }
+        if (l->cooperative || (l->program->may_spin && turn >= SPIN_TURNS))
+            return EMU_BLOCK_SPUN;
+    }
+}

@@ -1,0 +1,61 @@
+#include "harness/emulated/exec_mem.h"
+
+/* Reads of bytes nobody has written.  Global memory has one bit per byte in the init plane; shared and local memory one byte per byte. */
+
+void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
+{
+    struct ks_emu *emu = w->worker->launch->emu;
+    uint64_t base = (uint64_t)(uintptr_t)emu->arena;
+    uint32_t bad = 0;
+    FOR_LANES(i)
+    {
+        uint64_t bit = x->ad[i] - base;
+        uint64_t word;
+        /* 8 bytes of the plane cover any access of up to 32 bytes: it is aligned, so it starts within the first byte's bits */
+        memcpy(&word, emu->init_plane + (bit >> 3), 8);
+        uint64_t want = (x->bytes >= 64 ? UINT64_MAX : (1ull << x->bytes) - 1) << (bit & 7);
+        bad |= (uint32_t)((word & want) != want) << i;
+    }
+    bad &= x->mask;
+    if (!bad)
+        return;
+    int lane = __builtin_ctz(bad);
+    size_t first = 0;
+    (void)ks_emu_is_init(emu, (const void *)(uintptr_t)x->ad[lane], x->bytes, &first);
+    ks_emu_report(w, "uninitialised", lane, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", x->ad[lane] + first, "global", NULL,
+                  "%u-byte load of global memory that was never written", x->bytes);
+}
+
+void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x)
+{
+    struct ks_emu *emu = w->worker->launch->emu;
+    uint64_t base = (uint64_t)(uintptr_t)emu->arena;
+    FOR_LANES(i)
+    {
+        uint64_t bit = x->ad[i] - base;
+        uint8_t *p = emu->init_plane + (bit >> 3);
+        if (x->bytes < 8) {
+            uint8_t want = (uint8_t)(((1u << x->bytes) - 1) << (bit & 7));
+            if ((__atomic_load_n(p, __ATOMIC_RELAXED) & want) != want)
+                __atomic_fetch_or(p, want, __ATOMIC_RELAXED);
+        } else {
+            memset(p, 0xff, x->bytes / 8);
+        }
+    }
+}
+
+void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow, const char *space)
+{
+    for (int i = 0; i < EMU_LANES; i++) {
+        if (!emu_lane(x->mask, i))
+            continue;
+        for (uint32_t k = 0; k < x->bytes; k++) {
+            if (shadow[x->ad[i] + k])
+                continue;
+            uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
+            ks_emu_report(w, "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space, NULL,
+                          "%u-byte load of %s memory that was never written", x->bytes, space);
+            return;
+        }
+    }
+}

@@ -1,0 +1,280 @@
+#include "harness/emulated/exec_mem.h"
+
+/* Races: two accesses to the same byte, at least one a write, not both synchronising, and neither ordered before the other.
+ *
+ * Order inside a block comes from vector clocks, one entry per warp: barriers join the clocks of the warps they hold, warp operations
+ * (bar.warp.sync, shuffles, votes) advance the clock of their warp, and lanes of one warp are ordered by that alone.  A fence publishes what
+ * its warp has seen; an atomic or a strong load takes over what others published.  Between blocks the same holds with one published clock
+ * per block.  Both are generous: atomics are not told apart by address, so a program that synchronises correctly is never accused.
+ *
+ * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches; a record is
+ * 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, strong 1.  Records of earlier launches need no clearing: their numbers are old.
+ * While races are checked blocks run on one host thread, in order, so findings do not depend on timing. */
+
+struct segment {
+    uint64_t block;
+    uint32_t warp, clock;
+};
+
+struct published {
+    uint64_t time;               /* of the first fence; 0: none */
+    uint32_t clock[EMU_MAX_WARPS]; /* accesses before it are visible */
+};
+
+struct emu_race_state {
+    uint32_t first; /* segment number of this launch's segments.data[0] */
+    KS_VEC(struct segment) segments;
+    struct published **blocks; /* by linear index */
+    uint64_t time;
+};
+
+#define REC_SEG(r) ((uint32_t)((r) >> 32))
+#define REC_PC(r) ((uint32_t)((r) >> 12) & 0xfffffu)
+#define REC_LANE(r) ((int)((r) >> 7) & 31)
+#define REC_MASK(r) ((uint32_t)((r) >> 3) & 15u)
+#define REC_STRONG 1u
+
+void ks_emu_race_begin(struct emu_launch *l)
+{
+    l->races = ks_xcalloc(1, sizeof(*l->races));
+    l->races->first = l->emu->next_segment;
+    l->races->blocks = ks_xcalloc(l->n_blocks + 1, sizeof(*l->races->blocks));
+}
+
+void ks_emu_race_end(struct emu_launch *l)
+{
+    if (!l->races)
+        return;
+    l->emu->next_segment += (uint32_t)l->races->segments.n;
+    for (uint64_t i = 0; i < l->n_blocks; i++)
+        free(l->races->blocks[i]);
+    free(l->races->blocks);
+    ks_vec_release(&l->races->segments);
+    free(l->races);
+    l->races = NULL;
+}
+
+static void advance(struct emu_warp *w)
+{
+    struct emu_race_state *s = w->worker->launch->races;
+    struct segment seg = {w->block->linear, w->id, ++w->clock};
+    w->block->vc[w->id][w->id] = w->clock;
+    w->seg = s->first + (uint32_t)s->segments.n;
+    ks_vec_push(&s->segments, seg);
+}
+
+void ks_emu_race_block_start(struct emu_block *b)
+{
+    memset(b->vc, 0, sizeof(*b->vc) * (b->n_warps + 1));
+    memset(b->shared_race, 0, sizeof(*b->shared_race) * (b->shared_bytes / 4 + 1));
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        advance(&b->warps[k]);
+}
+
+void ks_emu_race_warp_sync(struct emu_warp *w)
+{
+    advance(w);
+}
+
+void ks_emu_race_barrier(struct emu_block *b, uint64_t warps)
+{
+    uint32_t joined[EMU_MAX_WARPS] = {0};
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        if (!(warps >> k & 1u))
+            continue;
+        advance(&b->warps[k]);
+        for (uint32_t v = 0; v < b->n_warps; v++)
+            joined[v] = b->vc[k][v] > joined[v] ? b->vc[k][v] : joined[v];
+    }
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        if (warps >> k & 1u)
+            memcpy(b->vc[k], joined, sizeof(uint32_t) * b->n_warps);
+}
+
+void ks_emu_race_release(struct emu_warp *w)
+{
+    struct emu_block *b = w->block;
+    struct emu_race_state *s = w->worker->launch->races;
+    struct published **p = &s->blocks[b->linear];
+    if (!*p) {
+        *p = ks_xcalloc(1, sizeof(**p));
+        (*p)->time = ++s->time;
+    }
+    s->time++;
+    advance(w);
+    uint32_t *sync = b->vc[b->n_warps], *mine = b->vc[w->id];
+    for (uint32_t v = 0; v < b->n_warps; v++) {
+        (*p)->clock[v] = mine[v] > (*p)->clock[v] ? mine[v] : (*p)->clock[v];
+        sync[v] = mine[v] > sync[v] ? mine[v] : sync[v];
+    }
+}
+
+void ks_emu_race_acquire(struct emu_warp *w)
+{
+    struct emu_block *b = w->block;
+    uint32_t *sync = b->vc[b->n_warps], *mine = b->vc[w->id];
+    for (uint32_t v = 0; v < b->n_warps; v++)
+        if (v != w->id)
+            mine[v] = sync[v] > mine[v] ? sync[v] : mine[v];
+    b->acquired_time = w->worker->launch->races->time;
+}
+
+/* ------------------------------------------------------------------------------------------------ the test */
+
+struct me {
+    struct emu_warp *w;
+    struct emu_race_state *s;
+    const struct emu_insn *in;
+    const struct emu_access *x;
+    uint32_t pc;
+    bool strong;
+    uint32_t known_seg; /* last segment looked up */
+    bool known_before;  /* it is ordered before this warp, whatever the lane */
+    bool reported;
+    const char *space;
+};
+
+static bool segment_before(struct me *m, uint32_t seg)
+{
+    if (seg == m->known_seg)
+        return m->known_before;
+    const struct emu_race_state *s = m->s;
+    const struct emu_block *b = m->w->block;
+    bool before;
+    if (seg < s->first) {
+        before = true;
+    } else {
+        const struct segment *e = &s->segments.data[seg - s->first];
+        if (e->block == b->linear) {
+            before = e->clock < b->vc[m->w->id][e->warp];
+        } else {
+            const struct published *p = s->blocks[e->block];
+            before = p && e->clock < p->clock[e->warp] && b->acquired_time >= p->time;
+        }
+    }
+    m->known_seg = seg;
+    m->known_before = before;
+    return before;
+}
+
+static const struct segment *segment_of(const struct me *m, uint64_t rec)
+{
+    return &m->s->segments.data[REC_SEG(rec) - m->s->first];
+}
+
+/* Two lanes of one store to one address: only a race when they write different values. */
+static bool same_value(const struct me *m, int a, int b)
+{
+    const struct emu_insn *in = m->in;
+    if (m->x->atomic || !m->x->store || in->flow == EMU_FLOW_WARPSYNC)
+        return true;
+    for (uint32_t v = 0; v < in->vec; v++) {
+        const uint8_t *r = emu_at(m->w, in->vec == 1 ? in->b : in->ext[v]);
+        if (memcmp(r + (size_t)in->rsize * (size_t)a, r + (size_t)in->rsize * (size_t)b, in->rsize) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool conflicts(struct me *m, uint64_t rec, int lane, uint32_t bytes)
+{
+    if (rec == 0 || !(REC_MASK(rec) & bytes) || (m->strong && (rec & REC_STRONG)))
+        return false;
+    uint32_t seg = REC_SEG(rec);
+    if (seg == m->w->seg) {
+        if (REC_LANE(rec) == lane)
+            return false;
+        return REC_PC(rec) != m->pc || !same_value(m, lane, REC_LANE(rec));
+    }
+    if (segment_before(m, seg))
+        return false;
+    const struct segment *e = segment_of(m, rec);
+    return !(e->block == m->w->block->linear && e->warp == m->w->id && REC_LANE(rec) == lane);
+}
+
+static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool other_writes)
+{
+    if (m->reported)
+        return;
+    m->reported = true;
+    const struct emu_launch *l = m->w->worker->launch;
+    const struct segment *e = segment_of(m, rec);
+    uint32_t t = e->warp * EMU_LANES + (uint32_t)REC_LANE(rec);
+    const struct emu_insn *other_insn = &l->program->code[REC_PC(rec)];
+    bool other_atomic = other_insn->flags & EMU_STRONG && (rec & REC_STRONG) && l->program->info[REC_PC(rec)].cls == EMU_CLASS_atomic;
+    struct emu_party other = {.valid = true, .block = e->block, .pc = REC_PC(rec),
+                              .access = other_atomic ? "atomic" : other_writes ? "store" : "load"};
+    other.thread[0] = t % l->block[0];
+    other.thread[1] = t / l->block[0] % l->block[1];
+    other.thread[2] = t / l->block[0] / l->block[1];
+    const char *mine = m->x->atomic ? "atomic" : m->x->store ? "store" : "load";
+    bool same_block = e->block == m->w->block->linear, same_insn = REC_SEG(rec) == m->w->seg && REC_PC(rec) == m->pc;
+    ks_emu_report(m->w, m->space[0] == 's' ? "shared-race" : "global-race", lane, m->pc, mine, address, m->space, &other,
+                  same_insn    ? "lanes of one warp store different values to the same address in one instruction"
+                  : same_block ? "%s races with a %s by another thread of the block: no barrier between them"
+                               : "%s races with a %s by another block",
+                  mine, other.access);
+}
+
+static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t bytes, uint64_t address)
+{
+    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | (m->strong ? REC_STRONG : 0);
+    if (conflicts(m, r->writer, lane, bytes))
+        report(m, r->writer, lane, address, true);
+    if (m->x->store || m->x->atomic) {
+        if (conflicts(m, r->reader, lane, bytes))
+            report(m, r->reader, lane, address, false);
+        if (conflicts(m, r->reader2, lane, bytes))
+            report(m, r->reader2, lane, address, false);
+        r->writer = rec;
+        return;
+    }
+    /* keep two readers of different warps where they are not ordered: a later writer can be only one of them */
+    uint32_t seg = REC_SEG(r->reader);
+    if (r->reader == 0 || seg == m->w->seg || segment_before(m, seg)) {
+        if (seg == m->w->seg && REC_LANE(r->reader) != lane)
+            r->reader2 = r->reader; /* two lanes of this warp: the same holds for lanes */
+        r->reader = rec;
+        return;
+    }
+    r->reader2 = rec;
+}
+
+static void many(struct me *m, struct emu_race_word *plane, uint64_t base)
+{
+    const struct emu_access *x = m->x;
+    for (int i = 0; i < EMU_LANES; i++) {
+        if (!emu_lane(x->mask, i))
+            continue;
+        uint64_t off = x->ad[i] - base, word = off / 4;
+        if (x->bytes < 4) {
+            one_word(m, &plane[word], i, ((1u << x->bytes) - 1) << (off & 3), x->ad[i]);
+            continue;
+        }
+        for (uint32_t k = 0; k < x->bytes / 4; k++)
+            one_word(m, &plane[word + k], i, 15, x->ad[i] + 4 * (uint64_t)k);
+    }
+}
+
+static void check(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_race_word *plane, uint64_t base,
+                  const char *space)
+{
+    struct emu_race_state *s = w->worker->launch->races;
+    struct me m = {.w = w, .s = s, .in = in, .x = x, .pc = ks_emu_pc(w, in), .strong = in->flags & EMU_STRONG, .known_seg = UINT32_MAX, .space = space};
+    if (in->flags & EMU_RELEASE)
+        ks_emu_race_release(w);
+    if (in->flags & EMU_ACQUIRE)
+        ks_emu_race_acquire(w);
+    many(&m, plane, base);
+}
+
+void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
+{
+    struct ks_emu *emu = w->worker->launch->emu;
+    check(w, in, x, emu->race_plane, (uint64_t)(uintptr_t)emu->arena, "global");
+}
+
+void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
+{
+    check(w, in, x, w->block->shared_race, 0, "shared");
+}

@@ -1,0 +1,289 @@
+#include "harness/emulated/device.h"
+
+/* Register allocation.  PTX has a fresh register for nearly every value; mapping them one to one would make a warp's register file larger
+ * than the caches.  Liveness over basic blocks gives each virtual register one interval of pcs, and a linear scan packs the intervals into
+ * slots, separately for each size, so that two registers are either the same slot or do not overlap.  Lanes are independent, so the
+ * usual per-thread reasoning holds under divergence.  Functions get slots of their own. */
+
+#define MAX_LIVENESS_BITS (1ull << 31)
+
+struct interval {
+    uint32_t vreg, first, last;
+};
+
+struct ra {
+    struct emu_program *p;
+    const uint8_t *ext_def;
+    uint32_t *ext;
+    const uint8_t *bytes;
+    uint32_t n_vregs;
+    uint32_t *first, *last; /* by vreg; first > last: unused */
+};
+
+/* Calls f(vreg, written) for every register operand. */
+#define FOR_OPERANDS(ra_, in_, body)                                                                       \
+    do {                                                                                                   \
+        const struct emu_insn *in__ = (in_);                                                               \
+        const uint32_t fields__[5] = {in__->a, in__->b, in__->c, (in__->flags & EMU_PRED) ? in__->pred : EMU_NONE, in__->d}; \
+        for (int k__ = 0; k__ < 5; k__++) {                                                                \
+            if (fields__[k__] == EMU_NONE || !EMU_IS_VREG(fields__[k__]))                                  \
+                continue;                                                                                  \
+            uint32_t v = fields__[k__] >> 2;                                                               \
+            bool written = k__ == 4;                                                                       \
+            body                                                                                           \
+        }                                                                                                  \
+        for (uint32_t e__ = 0; e__ < in__->n_ext; e__++) {                                                 \
+            uint32_t ref__ = in__->ext[e__];                                                               \
+            if (ref__ == EMU_NONE || !EMU_IS_VREG(ref__))                                                  \
+                continue;                                                                                  \
+            uint32_t v = ref__ >> 2;                                                                       \
+            bool written = (ra_)->ext_def[&in__->ext[e__] - (ra_)->ext];                                   \
+            body                                                                                           \
+        }                                                                                                  \
+    } while (0)
+
+static void touch(struct ra *ra, uint32_t v, uint32_t pc)
+{
+    if (pc < ra->first[v])
+        ra->first[v] = pc;
+    if (ra->last[v] == UINT32_MAX || pc > ra->last[v])
+        ra->last[v] = pc;
+}
+
+/* A write that leaves other values in place: guarded, or of a 32-bit mask under a partial mask.  Only unguarded writes kill. */
+static bool kills(const struct emu_insn *in)
+{
+    return !(in->flags & EMU_PRED);
+}
+
+struct bb {
+    uint32_t first, end; /* pcs */
+    uint32_t succ[2];
+    uint32_t n_succ;
+    int32_t table;
+};
+
+static uint32_t find_blocks(const struct emu_program *p, const struct emu_func *f, struct bb *bb, uint32_t *bb_of)
+{
+    uint32_t n_pc = f->end_pc - f->first_pc, n = 0;
+    KS_AUTO_FREE bool *leader = ks_xcalloc(n_pc + 1, sizeof(bool));
+    leader[0] = true;
+    for (uint32_t pc = f->first_pc; pc < f->end_pc; pc++) {
+        const struct emu_insn *in = &p->code[pc];
+        if (in->flow == EMU_FLOW_BRA)
+            leader[in->target - f->first_pc] = true;
+        if (in->flow == EMU_FLOW_BRX)
+            for (uint32_t i = 0; i < p->tables[in->target].n; i++)
+                leader[p->tables[in->target].pc[i] - f->first_pc] = true;
+        if (in->flow == EMU_FLOW_BRA || in->flow == EMU_FLOW_BRX || in->flow == EMU_FLOW_RET || in->flow == EMU_FLOW_EXIT ||
+            in->flow == EMU_FLOW_TRAP)
+            leader[pc + 1 - f->first_pc] = true;
+    }
+    for (uint32_t i = 0; i < n_pc; i++) {
+        if (leader[i])
+            bb[n++] = (struct bb){.first = f->first_pc + i, .table = -1};
+        bb_of[i] = n - 1;
+        bb[n - 1].end = f->first_pc + i + 1;
+    }
+    for (uint32_t b = 0; b < n; b++) {
+        const struct emu_insn *in = &p->code[bb[b].end - 1];
+        bool guarded = in->flags & EMU_PRED, leaves = in->flow == EMU_FLOW_RET || in->flow == EMU_FLOW_EXIT || in->flow == EMU_FLOW_TRAP;
+        if (in->flow == EMU_FLOW_BRA)
+            bb[b].succ[bb[b].n_succ++] = bb_of[in->target - f->first_pc];
+        if (in->flow == EMU_FLOW_BRX)
+            bb[b].table = (int32_t)in->target;
+        if (((in->flow != EMU_FLOW_BRA && in->flow != EMU_FLOW_BRX && !leaves) || guarded) && b + 1 < n)
+            bb[b].succ[bb[b].n_succ++] = b + 1;
+    }
+    return n;
+}
+
+/* Widens intervals over every block where a register lives through. */
+static void liveness(struct ra *ra, const struct emu_func *f, uint32_t lo, uint32_t hi)
+{
+    const struct emu_program *p = ra->p;
+    uint32_t n_pc = f->end_pc - f->first_pc, n_regs = hi - lo;
+    size_t words = (n_regs + 63) / 64;
+    KS_AUTO_FREE struct bb *bb = ks_xcalloc(n_pc + 1, sizeof(*bb));
+    KS_AUTO_FREE uint32_t *bb_of = ks_xcalloc(n_pc + 1, sizeof(*bb_of));
+    uint32_t n = find_blocks(p, f, bb, bb_of);
+    if ((uint64_t)n * words * 64 * 3 > MAX_LIVENESS_BITS) { /* too large to analyse: everything lives throughout */
+        for (uint32_t v = lo; v < hi; v++) {
+            ra->first[v] = f->first_pc;
+            ra->last[v] = f->end_pc;
+        }
+        return;
+    }
+    KS_AUTO_FREE uint64_t *use = ks_xcalloc((size_t)n * words + 1, 8);
+    KS_AUTO_FREE uint64_t *def = ks_xcalloc((size_t)n * words + 1, 8);
+    KS_AUTO_FREE uint64_t *in_set = ks_xcalloc((size_t)n * words + 1, 8);
+    KS_AUTO_FREE uint64_t *out = ks_xcalloc(words + 1, 8);
+    for (uint32_t b = 0; b < n; b++) {
+        uint64_t *u = use + b * words, *k = def + b * words;
+        for (uint32_t pc = bb[b].first; pc < bb[b].end; pc++) {
+            const struct emu_insn *in = &p->code[pc];
+            FOR_OPERANDS(ra, in, {
+                uint32_t i = v - lo;
+                if ((!written || !kills(in)) && !(k[i / 64] >> (i % 64) & 1))
+                    u[i / 64] |= 1ull << (i % 64);
+                touch(ra, v, pc);
+            });
+            if (kills(in)) {
+                FOR_OPERANDS(ra, in, {
+                    if (written)
+                        k[(v - lo) / 64] |= 1ull << ((v - lo) % 64);
+                });
+            }
+        }
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = n; b-- > 0;) {
+            memset(out, 0, words * 8);
+            for (uint32_t s = 0; s < bb[b].n_succ; s++)
+                for (size_t i = 0; i < words; i++)
+                    out[i] |= in_set[bb[b].succ[s] * words + i];
+            if (bb[b].table >= 0) {
+                const struct emu_jump_table *t = &p->tables[bb[b].table];
+                for (uint32_t s = 0; s < t->n; s++)
+                    for (size_t i = 0; i < words; i++)
+                        out[i] |= in_set[bb_of[t->pc[s] - f->first_pc] * words + i];
+            }
+            for (size_t i = 0; i < words; i++) {
+                uint64_t v = use[b * words + i] | (out[i] & ~def[b * words + i]);
+                changed |= v != in_set[b * words + i];
+                in_set[b * words + i] = v;
+            }
+        }
+    }
+    for (uint32_t b = 0; b < n; b++) {
+        const uint64_t *live = in_set + b * words;
+        for (uint32_t i = 0; i < n_regs; i++) {
+            if (!(live[i / 64] >> (i % 64) & 1))
+                continue;
+            touch(ra, lo + i, bb[b].first);
+        }
+        for (uint32_t s = 0; s < bb[b].n_succ; s++)
+            for (uint32_t i = 0; i < n_regs; i++)
+                if (in_set[bb[b].succ[s] * words + i / 64] >> (i % 64) & 1)
+                    touch(ra, lo + i, bb[b].end - 1);
+        if (bb[b].table >= 0) {
+            const struct emu_jump_table *t = &p->tables[bb[b].table];
+            for (uint32_t s = 0; s < t->n; s++)
+                for (uint32_t i = 0; i < n_regs; i++)
+                    if (in_set[bb_of[t->pc[s] - f->first_pc] * words + i / 64] >> (i % 64) & 1)
+                        touch(ra, lo + i, bb[b].end - 1);
+        }
+    }
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->vreg < y->vreg ? -1 : x->vreg > y->vreg;
+}
+
+static const uint32_t class_bytes[] = {1, 2, 4, 8, 16};
+static uint32_t class_of(uint32_t bytes)
+{
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
+}
+static uint32_t slot_bytes(uint32_t cls)
+{
+    return cls == 0 ? 64 : class_bytes[cls] * EMU_LANES;
+}
+
+struct active {
+    uint32_t last, slot, cls;
+};
+
+/* Linear scan over one function's intervals; returns the end of its region. */
+static uint32_t scan(struct ra *ra, struct interval *list, uint32_t n, uint32_t *offset, uint32_t region, uint32_t *ret_peak_regs)
+{
+    KS_VEC(struct active) active = {0};
+    KS_VEC(uint32_t) free_slots[5] = {{0}};
+    uint32_t at = region, live_words = 0;
+    qsort(list, n, sizeof(*list), by_first);
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < active.n;) {
+            if (active.data[k].last >= list[i].first) {
+                k++;
+                continue;
+            }
+            uint32_t cls = active.data[k].cls;
+            ks_vec_push(&free_slots[cls], active.data[k].slot);
+            live_words -= cls >= 2 ? class_bytes[cls] / 4 : cls;
+            active.data[k] = active.data[--active.n];
+        }
+        uint32_t cls = class_of(ra->bytes[list[i].vreg]), slot;
+        if (free_slots[cls].n) {
+            slot = free_slots[cls].data[--free_slots[cls].n];
+        } else {
+            slot = at;
+            at += slot_bytes(cls);
+        }
+        offset[list[i].vreg] = slot;
+        struct active a = {list[i].last, slot, cls};
+        ks_vec_push(&active, a);
+        live_words += cls >= 2 ? class_bytes[cls] / 4 : cls;
+        *ret_peak_regs = live_words > *ret_peak_regs ? live_words : *ret_peak_regs;
+    }
+    ks_vec_release(&active);
+    for (int c = 0; c < 5; c++)
+        ks_vec_release(&free_slots[c]);
+    return at;
+}
+
+static void patch(const struct ra *ra, const uint32_t *offset, uint32_t n_ext)
+{
+    struct emu_program *p = ra->p;
+    for (uint32_t pc = 0; pc < p->n_code; pc++) {
+        struct emu_insn *in = &p->code[pc];
+        uint32_t *field[5] = {&in->d, &in->a, &in->b, &in->c, &in->pred};
+        for (int k = 0; k < 5; k++)
+            if (*field[k] != EMU_NONE && EMU_IS_VREG(*field[k]))
+                *field[k] = offset[*field[k] >> 2];
+    }
+    for (uint32_t e = 0; e < n_ext; e++)
+        if (ra->ext[e] != EMU_NONE && EMU_IS_VREG(ra->ext[e]))
+            ra->ext[e] = offset[ra->ext[e] >> 2];
+}
+
+void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes, uint32_t n_vregs,
+                               const uint32_t *func_of_vreg)
+{
+    struct ra ra = {p, ext_def, ext, vreg_bytes, n_vregs, NULL, NULL};
+    KS_AUTO_FREE uint32_t *first = ks_xcalloc(n_vregs + 1, 4);
+    KS_AUTO_FREE uint32_t *last = ks_xcalloc(n_vregs + 1, 4);
+    KS_AUTO_FREE uint32_t *offset = ks_xcalloc(n_vregs + 1, 4);
+    KS_AUTO_FREE struct interval *list = ks_xcalloc(n_vregs + 1, sizeof(*list));
+    ra.first = first;
+    ra.last = last;
+    memset(first, 0xff, sizeof(*first) * (n_vregs + 1));
+    memset(last, 0xff, sizeof(*last) * (n_vregs + 1));
+    uint32_t region = 64, lo = 0, n_ext = 0, peak_all = 0;
+    for (uint32_t pc = 0; pc < p->n_code; pc++)
+        if (p->code[pc].n_ext)
+            n_ext = (uint32_t)(p->code[pc].ext - ext) + p->code[pc].n_ext > n_ext ? (uint32_t)(p->code[pc].ext - ext) + p->code[pc].n_ext : n_ext;
+    for (uint32_t f = 0; f < p->n_funcs; f++) {
+        uint32_t hi = lo, n = 0, peak = 0;
+        while (hi < n_vregs && func_of_vreg[hi] == f)
+            hi++;
+        liveness(&ra, &p->funcs[f], lo, hi);
+        for (uint32_t v = lo; v < hi; v++)
+            if (last[v] != UINT32_MAX)
+                list[n++] = (struct interval){v, first[v], last[v]};
+        p->funcs[f].reg_first = region;
+        region = scan(&ra, list, n, offset, region, &peak);
+        p->funcs[f].reg_end = region;
+        peak_all = peak > peak_all ? peak : peak_all;
+        lo = hi;
+    }
+    patch(&ra, offset, n_ext);
+    p->reg_bytes = region;
+    /* ptxas needs a few registers for addresses and the stack, and rarely allocates fewer than 16 */
+    peak_all = (peak_all + 6 + 7) / 8 * 8;
+    p->registers_estimate = peak_all < 16 ? 16 : peak_all > 255 ? 255 : peak_all;
+}
