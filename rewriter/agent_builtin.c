@@ -6,8 +6,10 @@
 #include <string.h>
 
 /* The builtin agent: enumerates the sites of all transformations over the best verified text, orders them by the question, the
- * hypotheses and what past trials taught, and proposes the first one whose text was not tried yet.  It keeps no state: everything
- * it knows is in the view, so a resumed run proposes what an uninterrupted one would have. */
+ * hypotheses and what past trials taught, and proposes the first one whose text was not tried yet.  A site comes in variants
+ * (tile sizes, say); once one of them is accepted its text no longer shows the place where the others could go, so the agent
+ * keeps the texts of the others when it proposes one, and tries the most promising of them before it goes on.  Apart from those
+ * it has no state: what it does is a function of the views it was given. */
 
 void ks_proposal_release(struct ks_proposal *p)
 {
@@ -29,6 +31,7 @@ struct lesson {
 
 /* A site with what orders it. */
 struct choice {
+    bool first; /* answers the question, or is too large a step to come behind it */
     const struct ks_site *site;
     const char *label;
     double score;
@@ -93,6 +96,8 @@ static double hypothesis_score(const struct ks_agent_view *v, const struct ks_si
 static int choice_compare(const void *pa, const void *pb)
 {
     const struct choice *a = pa, *b = pb;
+    if (a->first != b->first)
+        return a->first ? -1 : 1;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
@@ -102,6 +107,7 @@ static int choice_compare(const void *pa, const void *pb)
 #define MAX_FAILED_VARIANTS 4
 #define MAX_LABEL_TRIALS    2
 #define QUESTION_WEIGHT     4.0
+#define LARGE_STEP          2.5
 
 /* Once a fusion was accepted, launches under a condition are what it kept for shapes outside its own. */
 static bool is_fallback(const struct ks_agent_view *v, const struct ks_site *site)
@@ -127,11 +133,11 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
         double score = log(s->predicted > 1.0 ? s->predicted : 1.0) * (0.5 + 0.5 * hypothesis_score(v, s));
         for (int k = 0; k < l.variants_failed + l.label_trials; k++)
             score *= 0.6;
-        /* The question's layer comes first, unless there is nothing of weight in it: a small change can spoil the pattern of a
-         * large one. */
-        if (v->question_layer == s->transform->layer)
+        /* The question's layer comes first; but a small change there can spoil the pattern of a large step elsewhere. */
+        bool answers = v->question_layer == s->transform->layer;
+        if (answers)
             score *= QUESTION_WEIGHT;
-        out[n++] = (struct choice){s, label, score, i};
+        out[n++] = (struct choice){answers || s->predicted >= LARGE_STEP, s, label, score, i};
     }
     qsort(out, n, sizeof *out, choice_compare);
     return n;
@@ -147,9 +153,86 @@ static bool was_tried(const struct ks_agent_view *v, const struct ks_str *text)
     return false;
 }
 
+/* ---- variants of what was proposed last -------------------------------------------------------------------------------- */
+
+#define MAX_VARIANTS 3 /* of one site, the proposed one included */
+
+struct variant {
+    struct ks_proposal proposal; /* owned */
+    bool proposed;
+};
+
+struct builtin {
+    struct ks_agent base;
+    struct variant variants[MAX_VARIANTS]; /* texts from one parent, [0] the one proposed first */
+    size_t n_variants;
+};
+
+static void forget_variants(struct builtin *b)
+{
+    for (size_t i = 0; i < b->n_variants; i++)
+        ks_proposal_release(&b->variants[i].proposal);
+    b->n_variants = 0;
+}
+
+static struct ks_proposal copy_proposal(const struct ks_proposal *p)
+{
+    struct ks_proposal copy = *p;
+    copy.hypothesis = ks_xstrdup(p->hypothesis);
+    copy.transform = ks_xstrdup(p->transform);
+    copy.source = ks_xstrndup(p->source, p->source_len);
+    copy.log = NULL;
+    return copy;
+}
+
+static struct ks_proposal make_proposal(const struct choice *c, struct ks_str *text)
+{
+    struct ks_proposal p = {.layer = c->site->transform->layer, .predicted_speedup = c->site->predicted};
+    p.hypothesis = ks_xstrdup(c->site->hypothesis);
+    p.transform = ks_xstrdup(c->label);
+    p.source = ks_str_detach(text, &p.source_len);
+    return p;
+}
+
+/* Keeps the proposal and the texts of its best siblings: same transformation, same place, other parameters. */
+static void keep_variants(struct builtin *b, const struct ks_agent_view *v, const struct ks_rewrite_view *rv,
+                          const struct choice *choices, size_t n, const struct choice *chosen, const struct ks_proposal *proposal)
+{
+    forget_variants(b);
+    b->variants[b->n_variants++] = (struct variant){copy_proposal(proposal), true};
+    for (size_t i = 0; i < n && b->n_variants < MAX_VARIANTS && !chosen->site->retry_numerics; i++) {
+        const struct choice *c = &choices[i];
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        struct ks_err why;
+        if (c == chosen || c->site->transform != chosen->site->transform || strcmp(c->site->where, chosen->site->where) != 0 ||
+            ks_site_apply(rv, c->site, &text, &why) != KS_OK || was_tried(v, &text))
+            continue;
+        b->variants[b->n_variants++] = (struct variant){make_proposal(c, &text), false};
+    }
+}
+
+/* The next sibling, while the best text is still one of them. */
+static bool next_variant(struct builtin *b, const struct ks_agent_view *v, struct ks_proposal *ret)
+{
+    bool is_best = false;
+    for (size_t i = 0; i < b->n_variants; i++)
+        is_best = is_best || (b->variants[i].proposed && b->variants[i].proposal.source_len == v->source_len &&
+                              memcmp(b->variants[i].proposal.source, v->source, v->source_len) == 0);
+    for (size_t i = 0; is_best && i < b->n_variants; i++) {
+        if (b->variants[i].proposed)
+            continue;
+        b->variants[i].proposed = true;
+        *ret = copy_proposal(&b->variants[i].proposal);
+        /* Against a sibling that works, not against their common parent. */
+        ret->predicted_speedup = 1.05;
+        return true;
+    }
+    return false;
+}
+
 /* Hands the first untried text of the ranked choices over to ret; KS_OK with source == NULL when there is none. */
-static enum ks_code pick(const struct ks_agent_view *v, const struct ks_rewrite_view *rv, const struct choice *choices, size_t n,
-                         struct ks_proposal *ret, struct ks_err *err)
+static enum ks_code pick(struct builtin *b, const struct ks_agent_view *v, const struct ks_rewrite_view *rv,
+                         const struct choice *choices, size_t n, struct ks_proposal *ret, struct ks_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         const struct choice *c = &choices[i];
@@ -165,11 +248,8 @@ static enum ks_code pick(const struct ks_agent_view *v, const struct ks_rewrite_
         }
         if (was_tried(v, &text))
             continue;
-        ret->layer = c->site->transform->layer;
-        ret->hypothesis = ks_xstrdup(c->site->hypothesis);
-        ret->predicted_speedup = c->site->predicted;
-        ret->transform = ks_xstrdup(c->label);
-        ret->source = ks_str_detach(&text, &ret->source_len);
+        *ret = make_proposal(c, &text);
+        keep_variants(b, v, rv, choices, n, c, ret);
         return KS_OK;
     }
     return KS_OK;
@@ -194,8 +274,10 @@ static struct ks_json *log_choices(const struct choice *choices, size_t n)
 static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent_view *v, struct ks_proposal *ret,
                                     struct ks_err *err)
 {
-    (void)self;
+    struct builtin *b = (struct builtin *)self;
     *ret = (struct ks_proposal){.layer = KS_N_LAYERS};
+    if (next_variant(b, v, ret))
+        return KS_OK;
     const struct ks_entry *entry = ks_facts_entry(v->facts, v->entry);
     if (!entry)
         return ks_fail(err, KS_ERR_NOT_FOUND, "find no entry '%s' in '%s'", v->entry, v->path);
@@ -206,7 +288,7 @@ static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent
     ks_sites_enumerate(&rv, &sites);
     struct choice *choices = KS_ARENA_ARRAY(&arena, struct choice, sites.n + 1);
     size_t n = rank(v, &sites, &arena, choices);
-    enum ks_code code = pick(v, &rv, choices, n, ret, err);
+    enum ks_code code = pick(b, v, &rv, choices, n, ret, err);
     if (code == KS_OK)
         ret->log = log_choices(choices, n);
     ks_sites_release(&sites);
@@ -216,12 +298,13 @@ static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent
 
 static void builtin_free(struct ks_agent *self)
 {
+    forget_variants((struct builtin *)self);
     free(self);
 }
 
 struct ks_agent *ks_agent_builtin_new(void)
 {
-    struct ks_agent *a = ks_xcalloc(1, sizeof *a);
-    *a = (struct ks_agent){"builtin", builtin_propose, builtin_free};
-    return a;
+    struct builtin *b = ks_xcalloc(1, sizeof *b);
+    b->base = (struct ks_agent){"builtin", builtin_propose, builtin_free};
+    return &b->base;
 }

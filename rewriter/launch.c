@@ -105,10 +105,24 @@ static bool is_only_use(const struct ks_rewrite_view *v, const struct ks_launch 
     return ks_text_launches_of(v->facts, l->kernel, all, 2) == 1 && ks_text_only_launched_by(v->facts, l->kernel, v->entry);
 }
 
-static void add_bounds(struct ks_str *out, const struct ks_kernel *k, int threads)
+/* The span of the kernel's own __launch_bounds__(...) with the blank behind it; empty when it has none. */
+static struct ks_span bounds_span(const struct ks_facts *f, const struct ks_kernel *k, struct ks_span name)
 {
-    if (threads > 0 && !k->has_launch_bounds)
-        ks_str_addf(out, "__launch_bounds__(%d) ", threads);
+    static const char word[] = "__launch_bounds__";
+    const char *head = f->source + k->node->span.begin, *end = f->source + name.begin;
+    const char *at = memmem(head, (size_t)(end - head), word, sizeof word - 1);
+    if (!at)
+        return (struct ks_span){name.begin, name.begin};
+    const char *p = at + sizeof word - 1;
+    int depth = 0;
+    do {
+        depth += *p == '(';
+        depth -= *p == ')';
+        p++;
+    } while (p < end && depth > 0);
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    return (struct ks_span){(uint32_t)(at - f->source), (uint32_t)(p - f->source)};
 }
 
 void ks_relaunch(const struct ks_rewrite_view *v, const struct ks_launch *l, const struct ks_relaunch *r, struct ks_edits *edits)
@@ -116,20 +130,23 @@ void ks_relaunch(const struct ks_rewrite_view *v, const struct ks_launch *l, con
     const struct ks_facts *f = v->facts;
     const struct ks_kernel *k = l->kernel;
     struct ks_span name = ks_text_name_span(f, k->node);
-    KS_AUTO_STR struct ks_str bounds = KS_STR_INIT;
-    ks_str_add(&bounds, "");
-    add_bounds(&bounds, k, r->threads);
+    /* A new block size makes the old bound wrong. */
+    struct ks_span old_bounds = bounds_span(f, k, name);
+    const char *bounds =
+        r->threads > 0 ? ks_arena_printf(v->arena, "__launch_bounds__(%d) ", r->threads) : ks_text_slice(f, old_bounds, v->arena);
     ks_launch_set_geometry(v, l, r->grid, r->block, edits);
     if (is_only_use(v, l)) {
-        if (bounds.len > 0)
-            ks_edits_insert(edits, name.begin, ks_str_cstr(&bounds));
+        if (r->threads > 0)
+            ks_edits_replace(edits, old_bounds, bounds);
         ks_edits_replace(edits, k->body->span, r->body);
         return;
     }
     const char *fresh = ks_text_fresh(f, ks_arena_printf(v->arena, "%s%s", k->name, r->suffix), v->arena);
-    struct ks_span before = {k->node->span.begin, name.begin}, after = {name.end, k->body->span.begin};
-    ks_edits_insertf(edits, ks_text_after_function(f, k->node), "\n%s%s%s%s%s%s\n", ks_kernel_is_static(f, k) ? "" : "static ",
-                     ks_text_slice(f, before, v->arena), ks_str_cstr(&bounds), fresh, ks_text_slice(f, after, v->arena), r->body);
+    struct ks_span before = {k->node->span.begin, old_bounds.begin}, after = {name.end, k->body->span.begin};
+    ks_edits_insertf(edits, ks_text_after_function(f, k->node), "\n%s%s%s%s%s%s%s\n", ks_kernel_is_static(f, k) ? "" : "static ",
+                     ks_text_slice(f, before, v->arena), bounds,
+                     ks_text_slice(f, (struct ks_span){old_bounds.end, name.begin}, v->arena), fresh,
+                     ks_text_slice(f, after, v->arena), r->body);
     const char *call = f->source + l->node->span.begin;
     const char *at = strstr(call, k->name);
     KS_BUG(!at || at > f->source + l->node->span.end);

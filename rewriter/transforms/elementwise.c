@@ -66,8 +66,7 @@ bool ks_elementwise_match(const struct ks_launch *l, struct ks_elementwise *s)
     const struct ks_kernel *k = l->kernel;
     *s = (struct ks_elementwise){.launch = l, .kernel = k};
     if (!k || !ks_kernel_editable(k) || l->node->in_macro || k->n_shared > 0 || k->n_barriers > 0 || k->uses_shuffle ||
-        k->uses_inline_asm || k->uses_tensor_cores || k->calls_unknown || k->has_launch_bounds || !accesses_known(k) ||
-        k->body->n_children == 0)
+        k->uses_inline_asm || k->uses_tensor_cores || k->calls_unknown || !accesses_known(k) || k->body->n_children == 0)
         return false;
     const struct ks_node *body = k->body;
     size_t i = 0;

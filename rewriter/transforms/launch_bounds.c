@@ -42,7 +42,7 @@ void ks_tf_launch_bounds_enumerate(const struct ks_rewrite_view *v, struct ks_si
         struct ks_span name = ks_text_name_span(v->facts, k->node);
         if (name.begin == name.end)
             continue;
-        struct ks_site s = {.where = k->name, .kernel = k, .launch = l, .predicted = 1.03, .param = {threads}};
+        struct ks_site s = {.where = k->name, .kernel = k, .launch = l, .predicted = 1.02, .param = {threads}};
         s.variant = ks_arena_printf(v->arena, "THREADS=%lld", (long long)threads);
         s.hypothesis =
             ks_arena_printf(v->arena,

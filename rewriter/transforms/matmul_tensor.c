@@ -21,7 +21,7 @@ void ks_tf_tensor_cores_enumerate(const struct ks_rewrite_view *v, struct ks_sit
     for (size_t i = 0; i < v->entry->n_launches; i++) {
         const struct ks_launch *l = v->entry->launches[i];
         struct ks_matmul *m = KS_ARENA_NEW(v->arena, struct ks_matmul);
-        if (!ks_matmul_match(v->facts, l, m) || m->tiled || m->kernel->has_launch_bounds)
+        if (!ks_matmul_match(v->facts, l, m) || m->tiled)
             continue;
         bool half = m->a.element == KS_TYPE_HALF || m->b.element == KS_TYPE_HALF;
         bool fits = (m->a.element == KS_TYPE_HALF || m->a.element == KS_TYPE_FLOAT) &&

@@ -16,7 +16,7 @@ void ks_tf_register_tile_enumerate(const struct ks_rewrite_view *v, struct ks_si
     for (size_t i = 0; i < v->entry->n_launches; i++) {
         const struct ks_launch *l = v->entry->launches[i];
         struct ks_matmul *m = KS_ARENA_NEW(v->arena, struct ks_matmul);
-        if (!ks_matmul_match(v->facts, l, m) || m->kernel->has_launch_bounds)
+        if (!ks_matmul_match(v->facts, l, m))
             continue;
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
             struct ks_site site = {.where = m->kernel->name, .kernel = m->kernel, .launch = l, .data = m};
