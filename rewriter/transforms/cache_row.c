@@ -64,6 +64,19 @@ static bool is_lane_loop(const struct ks_facts *f, const struct ks_loop *l, int6
            ks_node_bare(l->bound)->kind == KS_NODE_DECL_REF;
 }
 
+static bool is_written_ref(const struct ks_node *n, void *ctx)
+{
+    (void)ctx;
+    return n->kind == KS_NODE_CALL || (n->kind == KS_NODE_DECL_REF && n->symbol && n->symbol->n_writes > 0);
+}
+
+/* First, bound and step are the same values whenever they are evaluated. */
+static bool has_steady_header(const struct ks_loop *l)
+{
+    return !ks_node_find(l->first, is_written_ref, NULL) && !ks_node_find(l->bound, is_written_ref, NULL) &&
+           !ks_node_find(l->step, is_written_ref, NULL);
+}
+
 static bool same_header(const struct ks_facts *f, const struct ks_loop *a, const struct ks_loop *b, struct ks_arena *arena)
 {
     return ks_streq(ks_text_of(f, a->first, arena), ks_text_of(f, b->first, arena)) &&
@@ -209,7 +222,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
         return false;
     p->launch = launches[0];
     for (size_t i = 0; i < k->n_loops && p->n_loops < MAX_LOOPS; i++)
-        if (is_lane_loop(v->facts, &k->loops[i], threads) &&
+        if (is_lane_loop(v->facts, &k->loops[i], threads) && has_steady_header(&k->loops[i]) &&
             (p->n_loops == 0 || same_header(v->facts, &k->loops[i], p->loops[0], v->arena)))
             p->loops[p->n_loops++] = &k->loops[i];
     if (p->n_loops < 2)

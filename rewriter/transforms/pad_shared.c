@@ -27,7 +27,34 @@ static bool find_bracket(const struct ks_facts *f, const struct ks_shared *a, ui
     return end > decl->span.begin;
 }
 
+/* Largest value of an index of the usual forms: a constant, threadIdx, a counted loop's variable, sums of these; -1: not known.
+ */
+static int64_t largest(const struct ks_node *n, const struct ks_kernel *k, const struct ks_launch *l)
+{
+    n = ks_node_bare(n);
+    if (!n)
+        return -1;
+    if (n->has_value)
+        return n->value;
+    for (int axis = 0; axis < 3; axis++)
+        if (ks_idiom_is_thread_idx(n, axis))
+            return ks_launch_block_dim(l, axis) - 1;
+    for (size_t i = 0; n->kind == KS_NODE_DECL_REF && i < k->n_loops; i++) {
+        const struct ks_node *bound = ks_node_bare(k->loops[i].bound);
+        if (k->loops[i].variable == n->symbol && ks_idiom_is_unit_loop(&k->loops[i]) && bound->has_value)
+            return bound->value - 1;
+    }
+    if (ks_node_is_op(n, KS_NODE_BINARY, "+")) {
+        int64_t a = largest(n->children[0], k, l), b = largest(n->children[1], k, l);
+        return a < 0 || b < 0 ? -1 : a + b;
+    }
+    return -1;
+}
+
 struct use_check {
+    const struct ks_kernel *kernel;
+    const struct ks_launch *launch;
+    int64_t row;
     const struct ks_symbol *array;
     size_t rank;
     bool foreign;
@@ -47,6 +74,10 @@ static bool check_use(const struct ks_node *n, void *ctx)
         }
         at = outer;
     }
+    /* tile[0][i] that runs on into the next rows knows their length as well. */
+    int64_t last = largest(at->children[1], u->kernel, u->launch);
+    if (last < 0 || last >= u->row)
+        u->foreign = true;
     return true;
 }
 
@@ -110,10 +141,11 @@ void ks_tf_pad_shared_enumerate(const struct ks_rewrite_view *v, struct ks_sites
         for (size_t s = 0; s < k->n_shared && block_x > 0; s++) {
             const struct ks_shared *a = &k->shared[s];
             struct pad_plan *p = KS_ARENA_NEW(v->arena, struct pad_plan);
-            struct use_check u = {.array = a->symbol, .rank = a->n_dims};
+            struct use_check u = {.kernel = k, .launch = launches[0], .array = a->symbol, .rank = a->n_dims};
             p->array = a;
             if (a->n_dims < 2 || a->size_bytes < 0 || !find_bracket(v->facts, a, &p->bracket) || !judge(k, a, block_x, p))
                 continue;
+            u.row = a->dims[a->n_dims - 1];
             ks_node_walk(k->body, check_use, &u);
             if (u.foreign || a->size_bytes + a->size_bytes / a->dims[a->n_dims - 1] > 48 * 1024)
                 continue;

@@ -173,11 +173,11 @@ static const char *call_text(const struct ks_rewrite_view *v, const struct bins_
 }
 
 /* The type in which an index plus a whole grid's stride cannot overflow. */
-static const char *index_type(const struct ks_rewrite_view *v, const struct bins_plan *p)
+static const char *index_type(const struct ks_rewrite_view *v, const struct bins_plan *p, int64_t each)
 {
     int64_t lo, hi, multiple;
     const char *dim = ks_idiom_entry_name(p->launches[0], p->o.bounds[0].limit), *own = p->o.id[0]->type->spelling;
-    bool fits = dim && ks_promise_dim(v->contract, dim, &lo, &hi, &multiple) && hi < (INT64_C(3) << 29);
+    bool fits = dim && ks_promise_dim(v->contract, dim, &lo, &hi, &multiple) && hi + hi * 16 / each + (1 << 20) < INT32_MAX;
     return fits ? ks_idiom_plain_type(p->o.id[0]->type) : p->o.id[0]->type->size_bytes == 8 ? own : "long long";
 }
 
@@ -208,7 +208,8 @@ enum ks_code ks_tf_privatise_atomics_apply(const struct ks_rewrite_view *v, cons
     const struct bins_plan *p = site->data;
     const struct ks_facts *f = v->facts;
     const char *own = ks_text_fresh(f, "own", v->arena), *vectors = ks_text_fresh(f, "in_vectors", v->arena);
-    const char *type = index_type(v, p), *limit = ks_text_of(f, p->o.bounds[0].limit, v->arena), *i = p->o.id[0]->name;
+    const char *type = index_type(v, p, site->param[1]), *limit = ks_text_of(f, p->o.bounds[0].limit, v->arena),
+               *i = p->o.id[0]->name;
     const char *bin = ks_text_fresh(f, "bin", v->arena), *copy = ks_text_fresh(f, "copy", v->arena);
     const char *total = ks_text_fresh(f, "total", v->arena);
     const char *counter = ks_idiom_plain_type(p->bins->type->element);

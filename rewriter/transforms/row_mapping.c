@@ -211,8 +211,8 @@ static bool read_stmt(struct row_plan *p, const struct ks_node *n)
         return target->symbol->kind == KS_SYM_LOCAL && !target->symbol->address_taken;
     const struct ks_access *a = ks_idiom_access_of(p->o.kernel, target);
     /* Lane 0 alone stores it, so no lane may read the element back. */
-    if (!a || !a->buffer || a->is_read || n->in_macro || !n->parent || n->parent->kind != KS_NODE_COMPOUND ||
-        p->n_stores == MAX_LANE_LOOPS)
+    if (!a || !a->buffer || a->space != KS_SPACE_GLOBAL || a->is_read || n->in_macro || !n->parent ||
+        n->parent->kind != KS_NODE_COMPOUND || p->n_stores == MAX_LANE_LOOPS)
         return false;
     for (size_t i = 0; i < p->o.kernel->n_accesses; i++)
         if (p->o.kernel->accesses[i].buffer == a->buffer && p->o.kernel->accesses[i].is_read)
@@ -242,17 +242,38 @@ static bool same_lane(const struct row_plan *p, const struct ks_facts *f, const 
     return false;
 }
 
-static void find_syncs(struct row_plan *p, const struct ks_facts *f, struct ks_arena *arena)
+/* The lane loop of the plan around an access; NULL: all lanes do it alike, or lane 0 does. */
+static struct lane_loop *loop_around(struct row_plan *p, const struct ks_access *a)
+{
+    for (size_t i = 0; i < p->n_loops; i++)
+        if (ks_node_contains(p->loops[i].loop->node, a->node))
+            return &p->loops[i];
+    return NULL;
+}
+
+/* Orders the accesses of different lanes to the same memory: a loop is followed by a barrier where a later access could meet what
+ * it did. false: they cannot be ordered that way. */
+static bool order_lanes(struct row_plan *p, const struct ks_facts *f, struct ks_arena *arena)
 {
     const struct ks_kernel *k = p->o.kernel;
-    for (size_t i = 0; i < p->n_loops; i++)
-        for (size_t w = 0; w < k->n_accesses; w++)
-            for (size_t r = 0; r < k->n_accesses; r++) {
-                const struct ks_access *write = &k->accesses[w], *read = &k->accesses[r];
-                if (write->is_write && ks_node_contains(p->loops[i].loop->node, write->node) && read->buffer == write->buffer &&
-                    !ks_node_contains(p->loops[i].loop->node, read->node) && !same_lane(p, f, &p->loops[i], write, read, arena))
-                    p->loops[i].sync_after = true;
-            }
+    for (size_t i = 0; i < k->n_accesses; i++)
+        for (size_t j = 0; j < k->n_accesses; j++) {
+            const struct ks_access *a = &k->accesses[i], *b = &k->accesses[j];
+            if (a->space != KS_SPACE_GLOBAL || a->buffer != b->buffer || (!a->is_write && !b->is_write) ||
+                a->node->span.begin >= b->node->span.begin)
+                continue;
+            struct lane_loop *la = loop_around(p, a), *lb = loop_around(p, b);
+            if (la == lb && la)
+                continue; /* no_carried_dependence() has looked */
+            if (!la && !lb)
+                continue; /* lane 0's stores, whose buffers nothing reads */
+            if (la && lb && same_lane(p, f, la, a, b, arena))
+                continue;
+            if (!la || la->loop->outer || (lb && lb->loop->outer))
+                return false;
+            la->sync_after = true;
+        }
+    return true;
 }
 
 static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k, struct row_plan *p)
@@ -275,8 +296,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
         return false;
     if (!read_stmts(p, p->o.setup, p->o.n_setup) || !read_stmts(p, p->o.work, p->o.n_work) || p->n_loops == 0)
         return false;
-    find_syncs(p, v->facts, v->arena);
-    return true;
+    return order_lanes(p, v->facts, v->arena);
 }
 
 void ks_tf_row_mapping_enumerate(const struct ks_rewrite_view *v, struct ks_sites *out)

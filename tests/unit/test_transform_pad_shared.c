@@ -27,4 +27,9 @@ TEST(an_array_used_as_a_flat_one_keeps_its_rows)
     check_no_site(KERNEL("32", "(&t[0][0])[threadIdx.x * 32 + threadIdx.y] + t[threadIdx.x][threadIdx.y] + *t[1]"), "pad-shared");
 }
 
+TEST(an_array_whose_first_row_runs_on_keeps_its_rows)
+{
+    check_no_site(KERNEL("32", "t[0][threadIdx.x + 32 * threadIdx.y] + t[threadIdx.x][threadIdx.y]"), "pad-shared");
+}
+
 TEST_MAIN

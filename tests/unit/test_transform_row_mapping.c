@@ -60,4 +60,21 @@ TEST(a_loop_that_ends_early_is_left_alone)
                   "row-mapping");
 }
 
+TEST(an_array_of_each_threads_own_is_left_alone)
+{
+    check_no_site(KERNEL("    float last[2];\n"
+                         "    last[0] = 1.0f;\n"
+                         "    for (int c = 0; c < cols; c++)\n"
+                         "        y[(size_t)row * cols + c] = in[c] * last[0];\n"),
+                  "row-mapping");
+}
+
+TEST(a_store_outside_the_loop_over_what_the_loop_stored_is_left_alone)
+{
+    check_no_site(KERNEL("    y[(size_t)row * cols + 5] = 1.0f;\n"
+                         "    for (int c = 0; c < cols; c++)\n"
+                         "        y[(size_t)row * cols + c] = in[c];\n"),
+                  "row-mapping");
+}
+
 TEST_MAIN
