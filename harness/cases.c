@@ -12,8 +12,8 @@
 #define SHAPE_BYTES_CUDA     ((size_t)64 << 20)
 /* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
 #define CASE_WARP_INSTS (6ll << 20)
-/* The final confirmation checks the timing points in full up to this. */
-#define CONFIRM_WARP_INSTS (64ll << 20)
+/* The final confirmation checks those timing points in full whose modelled run says that they need at most this. */
+#define CONFIRM_WARP_INSTS (16ll << 20)
 
 static int64_t counter_sum(const struct ks_json *counters, const char *name)
 {
@@ -156,6 +156,12 @@ static size_t middle_case(const struct ks_session *s, const struct case_list *li
     return best;
 }
 
+static bool point_affordable(const struct ks_session *s, size_t point)
+{
+    const struct ks_json *kernels = ks_json_get(ks_json_at(s->base_counters, point), "kernels");
+    return ks_json_len(kernels) > 0 && counter_sum(kernels, "warp_insts") <= CONFIRM_WARP_INSTS;
+}
+
 enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err)
 {
     bool cuda = s->opt.device == KS_DEVICE_CUDA;
@@ -174,8 +180,9 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
     enum ks_code code = KS_OK;
     for (size_t i = 0; i < n && code == KS_OK; i++)
         code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, CASE_WARP_INSTS, err);
-    for (size_t i = 0; (cuda || round >= KS_ROUND_CONFIRM) && i < s->c->n_times && code == KS_OK; i++)
-        code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, CONFIRM_WARP_INSTS, err);
+    for (size_t i = 0; i < s->c->n_times && code == KS_OK; i++)
+        if (cuda || (round >= KS_ROUND_CONFIRM && point_affordable(s, i)))
+            code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, CONFIRM_WARP_INSTS * 2, err);
     if (code == KS_OK && list.n == 0)
         code =
             ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device",

@@ -18,12 +18,12 @@ static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t
                                     .counters = 1,
                                     .sample_thread_insts = s->opt.sample_thread_insts > 0 ? s->opt.sample_thread_insts
                                                                                           : DEFAULT_SAMPLE_THREAD_INSTS};
-    KS_TRY(ks_layout_make(s, &s->c->times[point].shape, KS_SET_DECLARED, 0xffff0000u + point, &l, err));
+    KS_TRY(ks_layout_make(s, &s->c->times[point].shape, KS_SET_DECLARED, 0xffff0000u + 2 * point, &l, err));
     KS_TRY(ks_arm_configure(s, arm, &config, err));
     struct ks_json *stale = NULL; /* counters of earlier calls are not this call's */
     KS_TRY(ks_arm_report(s, arm, KS_REPORT_COUNTERS, &stale, NULL, err));
     ks_json_free(stale);
-    struct ks_run_options o = {.on_device = true, .poison = 0x7fff7fffu, .timeout_ms = timeout_ms};
+    struct ks_run_options o = {.on_device = true, .poison = 0, .timeout_ms = timeout_ms};
     ks_run_once(s, arm, &l, &o, &run);
     enum ks_code code = run.code;
     if (code != KS_OK)

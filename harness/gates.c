@@ -64,7 +64,7 @@ static void case_text(const struct ks_trial *t, const struct ks_case *k, struct 
 /* Emulated: a candidate may take this many times the baseline's instructions before it counts as hanging. */
 static int64_t hang_limit(const struct ks_case *k)
 {
-    return k->warp_insts * 64 + (1 << 20);
+    return k->warp_insts * 256 + (10 << 20);
 }
 
 /* The call did not come back well: which gate is it that failed?  A fault of the device is a matter of safety. */
@@ -75,6 +75,7 @@ static void fault(struct ks_trial *t, const struct ks_case *k, const struct ks_r
     enum ks_gate gate = run->code == KS_ERR_DEVICE    ? KS_GATE_SAFETY
                         : run->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION
                                                       : KS_GATE_NUMERICS;
+    t->hung = run->code == KS_ERR_TIMEOUT;
     ks_gate_fail(t, gate, NULL, "at %s: %s", ks_str_cstr(&where), run->err.message);
 }
 
@@ -276,6 +277,10 @@ void ks_gate_safety(struct ks_trial *t)
 {
     if (t->v->gates[KS_GATE_SAFETY].state == KS_GATE_FAIL && t->v->gates[KS_GATE_SAFETY].details)
         return;
+    if (t->hung) { /* the checks would wait for the same thing, only longer */
+        ks_gate_skip(t, KS_GATE_SAFETY, "the candidate hangs");
+        return;
+    }
     if (t->s->opt.device == KS_DEVICE_EMULATED) {
         struct ks_gate_result before = t->v->gates[KS_GATE_SAFETY]; /* a fault seen by the numerics gate stays one */
         t->v->gates[KS_GATE_SAFETY] = (struct ks_gate_result){KS_GATE_NOT_RUN, NULL, NULL};

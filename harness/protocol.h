@@ -78,6 +78,8 @@ struct ks_wire_buffer {
 struct ks_wire_prepare {
     uint32_t n;
     uint32_t flush_l2;
+    uint32_t same_place; /* keep the buffers of the call before when their sizes are the same: old pointers, new contents */
+    uint32_t pad;
     struct ks_wire_buffer buffers[KS_MAX_PARAMS];
 };
 

@@ -23,7 +23,8 @@ struct ks_binding {
     int arg;    /* scalar: an arg line, or -1 */
 };
 
-/* The buffers and arguments of one call at one shape. */
+/* The buffers and arguments of one call at one shape.  Calls 2k and 2k+1 have the same place in memory (if their sizes agree) and
+ * different contents: an answer kept under a pointer is a wrong one. */
 struct ks_layout {
     struct ks_shape shape;
     uint64_t call; /* names the contents, together with the secret */
@@ -127,6 +128,7 @@ struct ks_trial {
     struct ks_verdict *v;
     int64_t deadline_ns;
     bool confirm;
+    bool hung; /* a call did not end */
     struct ks_case *cases;
     size_t n_cases;
 };

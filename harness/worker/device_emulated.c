@@ -121,6 +121,27 @@ static enum ks_code emulated_release(void *p, struct ks_err *err)
     return KS_OK;
 }
 
+/* Contents of a timed call.  Its time is modelled and its answer is not looked at, so a large buffer repeats the first PERIOD
+ * elements: generating them all would take longer than the sampled call. */
+#define PERIOD (1u << 18)
+
+static int fill_generate(const struct ks_wire_buffer *b, char *p)
+{
+    struct ks_input_gen g = b->gen;
+    if (g.n_elem == 0)
+        return KS_OK;
+    size_t size = b->bytes / g.n_elem;
+    g.n_elem = g.n_elem < PERIOD ? g.n_elem : PERIOD;
+    size_t chunk = (size_t)g.n_elem * size;
+    void *data = ks_xmalloc(chunk);
+    ks_inputs_generate(&g, data);
+    int rc = KS_OK;
+    for (size_t off = 0; off < b->bytes && rc == KS_OK; off += chunk)
+        rc = rt.write(p + off, data, b->bytes - off < chunk ? b->bytes - off : chunk);
+    free(data);
+    return rc;
+}
+
 static enum ks_code emulated_fill(const struct ks_wire_buffer *b, void *p, const void *shm_data, struct ks_err *err)
 {
     int rc = KS_OK;
@@ -129,15 +150,12 @@ static enum ks_code emulated_fill(const struct ks_wire_buffer *b, void *p, const
         rc = b->bytes ? rt.write(p, shm_data, b->bytes) : KS_OK;
         break;
     case KS_SOURCE_POISON:
-        rt.poison(p, b->bytes, b->pattern);
+        if (b->pattern) /* 0: what the device itself fills new memory with will do */
+            rt.poison(p, b->bytes, b->pattern);
         break;
-    case KS_SOURCE_GENERATE: {
-        void *data = ks_xmalloc(b->bytes ? b->bytes : 1);
-        ks_inputs_generate(&b->gen, data);
-        rc = b->bytes ? rt.write(p, data, b->bytes) : KS_OK;
-        free(data);
+    case KS_SOURCE_GENERATE:
+        rc = fill_generate(b, p);
         break;
-    }
     }
     return rc == KS_OK ? KS_OK : ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
 }

@@ -86,21 +86,40 @@ static bool shm_range_ok(const struct worker *w, const struct ks_wire_buffer *b)
     return b->shm_off >= KS_WIRE_DATA_OFF && b->shm_off <= w->shm_bytes && n <= w->shm_bytes - b->shm_off;
 }
 
-static enum ks_code do_prepare(struct worker *w, const struct ks_wire_prepare *p, struct ks_err *err)
+static bool same_sizes(const struct ks_wire_prepare *a, const struct ks_wire_prepare *b)
+{
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = a->buffers[i].bytes == b->buffers[i].bytes && a->buffers[i].arena_off == b->buffers[i].arena_off;
+    return same;
+}
+
+static enum ks_code buffers_place(struct worker *w, const struct ks_wire_prepare *p, struct ks_err *err)
 {
     for (uint32_t i = 0; i < w->placed.n; i++)
         if (w->pointers[i])
             KS_TRY(w->device->release(w->pointers[i], err));
     memset(w->pointers, 0, sizeof w->pointers);
     w->placed.n = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        KS_TRY(w->device->place(&p->buffers[i], &w->pointers[i], err));
+        w->placed.buffers[i] = p->buffers[i];
+        w->placed.n = i + 1;
+    }
+    return KS_OK;
+}
+
+static enum ks_code do_prepare(struct worker *w, const struct ks_wire_prepare *p, struct ks_err *err)
+{
     if (p->n > KS_MAX_PARAMS)
         return ks_fail(err, KS_ERR_PROTOCOL, "prepare %u buffers", (unsigned)p->n);
+    if (!p->same_place || !same_sizes(&w->placed, p))
+        KS_TRY(buffers_place(w, p, err));
     w->placed = *p;
     for (uint32_t i = 0; i < p->n; i++) {
         const struct ks_wire_buffer *b = &p->buffers[i];
         if (b->source == KS_SOURCE_SHM && !shm_range_ok(w, b))
             return ks_fail(err, KS_ERR_PROTOCOL, "prepare buffer '%s': outside the shared memory", b->name);
-        KS_TRY(w->device->place(b, &w->pointers[i], err));
         KS_TRY(w->device->fill(b, w->pointers[i], w->shm + b->shm_off, err));
     }
     return p->flush_l2 ? w->device->flush_l2(err) : KS_OK;

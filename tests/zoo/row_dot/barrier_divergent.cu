@@ -1,4 +1,4 @@
-// zoo: reject safety -- half of the block skips a barrier
+// zoo: reject safety -- half a warp skips a barrier
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
@@ -13,9 +13,10 @@ __global__ void row_dot_kernel(const float *x, const float *w, float *y, int col
     for (int s = 64; s > 0; s /= 2) {
         if (t < s)
             part[t] += part[t + s];
-        if (t < 96)
+        if (t < 48)
             __syncthreads();
     }
+    __syncthreads();
     if (t == 0)
         y[r] = part[0];
 }
