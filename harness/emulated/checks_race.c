@@ -9,7 +9,7 @@
  * synchronises correctly is never accused.
  *
  * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches;
- * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, strong 1.  Records of earlier launches need no clearing:
+ * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, write 1, strong 1.  Records of earlier launches need no clearing:
  * their numbers are old. While races are checked blocks run on one host thread, in order, so findings do not depend on timing. */
 
 struct segment {
@@ -34,6 +34,7 @@ struct emu_race_state {
 #define REC_LANE(r) ((int)((r) >> 7) & 31)
 #define REC_MASK(r) ((uint32_t)((r) >> 3) & 15u)
 #define REC_STRONG  1u
+#define REC_WRITE 2u
 
 void ks_emu_race_begin(struct emu_launch *l)
 {
@@ -193,7 +194,7 @@ static bool conflicts(struct me *m, uint64_t rec, int lane, uint32_t bytes)
     return !(e->block == m->w->block->linear && e->warp == m->w->id && REC_LANE(rec) == lane);
 }
 
-static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool other_writes)
+static void report(struct me *m, uint64_t rec, int lane, uint64_t address)
 {
     if (m->reported)
         return;
@@ -208,7 +209,7 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool 
                               .block = e->block,
                               .pc = REC_PC(rec),
                               .access = other_atomic   ? "atomic"
-                                        : other_writes ? "store"
+                                        : (rec & REC_WRITE) ? "store"
                                                        : "load"};
     other.thread[0] = t % l->block[0];
     other.thread[1] = t / l->block[0] % l->block[1];
@@ -224,16 +225,22 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool 
 
 static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t bytes, uint64_t address)
 {
-    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 |
+    bool writes = m->x->store || m->x->atomic;
+    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | (writes ? REC_WRITE : 0) |
                    (m->strong ? REC_STRONG : 0);
     if (conflicts(m, r->writer, lane, bytes))
-        report(m, r->writer, lane, address, true);
-    if (m->x->store || m->x->atomic) {
+        report(m, r->writer, lane, address);
+    if ((writes || (r->reader2 & REC_WRITE)) && conflicts(m, r->reader2, lane, bytes))
+        report(m, r->reader2, lane, address);
+    if (writes) {
         if (conflicts(m, r->reader, lane, bytes))
-            report(m, r->reader, lane, address, false);
-        if (conflicts(m, r->reader2, lane, bytes))
-            report(m, r->reader2, lane, address, false);
-        r->writer = rec;
+            report(m, r->reader, lane, address);
+        /* an atomic must not hide a plain store that others may still race with */
+        bool keep = m->strong && r->writer && !(r->writer & REC_STRONG) && REC_SEG(r->writer) >= m->s->first;
+        if (keep)
+            r->reader2 = rec;
+        else
+            r->writer = rec;
         return;
     }
     /* keep two readers of different warps where they are not ordered: a later writer can be only one of them */

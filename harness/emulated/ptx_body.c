@@ -207,22 +207,29 @@ static enum ks_code parse_loc(struct ptx_parser *p)
     KS_TRY(ks_ptx_int(p, &file));
     KS_TRY(ks_ptx_int(p, &line));
     KS_TRY(ks_ptx_int(p, &col));
-    if (line > 0) /* line 0: the compiler names no place; the last one stays the best guess */
-        p->loc = (struct ptx_line){(uint32_t)file, (uint32_t)line};
+    struct ptx_line at = {(uint32_t)file, (uint32_t)line};
     while (ks_ptx_accept(p, ',')) {
         if (p->lx.tok.kind != PTX_TOK_IDENT)
             return ks_ptx_syntax(p, "'function_name' or 'inlined_at'");
         bool inlined = p->lx.tok.text[0] == 'i';
         ks_ptx_lex(&p->lx);
         if (inlined) {
+            int64_t outer[3];
             for (int i = 0; i < 3; i++)
-                KS_TRY(ks_ptx_int(p, &col));
+                KS_TRY(ks_ptx_int(p, &outer[i]));
+            /* code of another file (a CUDA header) counts where the kernel's own file calls it */
+            if (p->func_file && (uint32_t)file != p->func_file && outer[1] > 0)
+                at = (struct ptx_line){(uint32_t)outer[0], (uint32_t)outer[1]};
         } else {
             ks_ptx_lex(&p->lx);
             if (ks_ptx_accept(p, '+'))
                 KS_TRY(ks_ptx_int(p, &col));
         }
     }
+    if (!p->func_file)
+        p->func_file = (uint32_t)file;
+    if (at.line > 0) /* line 0: the compiler names no place; the last one stays the best guess */
+        p->loc = at;
     return KS_OK;
 }
 

@@ -35,6 +35,7 @@ struct ptx_parser {
     struct ptx_func *func;
     uint32_t scope;
     struct ptx_line loc;
+    uint32_t func_file; /* file of the function's first .loc */
     KS_VEC(struct ptx_insn) insns;
     KS_VEC(struct ptx_reg) regs;
     KS_VEC(struct ptx_var *) vars;
