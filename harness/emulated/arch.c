@@ -34,7 +34,8 @@ static int limit_blocks(int have, int need, int best, const char *what, const ch
     return best;
 }
 
-void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes, struct emu_occupancy *ret)
+void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes,
+                      struct emu_occupancy *ret)
 {
     int warps = (int)(threads + 31) / 32;
     /* registers are given to a warp in chunks of 256 */

@@ -3,7 +3,7 @@
 /* One block: its warps take turns, barriers hold them, and when none can run the block is deadlocked. */
 
 #define WARP_QUANTUM 8192
-#define SPIN_TURNS 4
+#define SPIN_TURNS   4
 
 static uint64_t mix(uint64_t x)
 {
@@ -129,7 +129,8 @@ void ks_emu_block_end(struct emu_block *b)
     struct emu_worker *wk = b->worker;
     wk->blocks_run++;
     for (uint32_t k = 0; k < b->n_warps; k++)
-        wk->max_warp_insts_of_block = b->warps[k].insts > wk->max_warp_insts_of_block ? b->warps[k].insts : wk->max_warp_insts_of_block;
+        wk->max_warp_insts_of_block =
+            b->warps[k].insts > wk->max_warp_insts_of_block ? b->warps[k].insts : wk->max_warp_insts_of_block;
     if (wk->free_blocks)
         ks_emu_block_free(b);
     else
@@ -190,8 +191,8 @@ bool ks_emu_bar_arrive(struct emu_warp *w, const struct emu_insn *in, struct emu
     }
     struct emu_barrier *bar = &b->bar[id];
     if (bar->warps && bar->expected != count && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
-        ks_emu_report(w, "barrier-count", lead, w->pc, "", id, "", NULL, "barrier %u is used with %u and %u threads at once", id, bar->expected,
-                      count);
+        ks_emu_report(w, "barrier-count", lead, w->pc, "", id, "", NULL, "barrier %u is used with %u and %u threads at once", id,
+                      bar->expected, count);
     bar->expected = count;
     /* a whole warp counts 32 even where some of its lanes have exited: counts are given in warps */
     bar->arrived += count && f->mask == w->live ? EMU_LANES : (uint32_t)__builtin_popcount(f->mask);
@@ -246,8 +247,8 @@ static void report_deadlock(struct emu_block *b)
     if (!first)
         return;
     first->pc = first->frag[first_frag].pc;
-    ks_emu_fault(first, KS_ERR_TIMEOUT, "deadlock", __builtin_ctz(first->frag[first_frag].mask), "", 0, "", "no thread of the block can go on: %s",
-                 ks_str_cstr(&text));
+    ks_emu_fault(first, KS_ERR_TIMEOUT, "deadlock", __builtin_ctz(first->frag[first_frag].mask), "", 0, "",
+                 "no thread of the block can go on: %s", ks_str_cstr(&text));
 }
 
 enum emu_block_result ks_emu_block_run(struct emu_block *b)

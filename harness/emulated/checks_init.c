@@ -1,6 +1,7 @@
 #include "harness/emulated/exec_mem.h"
 
-/* Reads of bytes nobody has written.  Global memory has one bit per byte in the init plane; shared and local memory one byte per byte. */
+/* Reads of bytes nobody has written.  Global memory has one bit per byte in the init plane; shared and local memory one byte per
+ * byte. */
 
 void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
 {
@@ -44,7 +45,8 @@ void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x)
     }
 }
 
-void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow, const char *space)
+void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow,
+                             const char *space)
 {
     for (int i = 0; i < EMU_LANES; i++) {
         if (!emu_lane(x->mask, i))

@@ -2,14 +2,15 @@
 
 /* Races: two accesses to the same byte, at least one a write, not both synchronising, and neither ordered before the other.
  *
- * Order inside a block comes from vector clocks, one entry per warp: barriers join the clocks of the warps they hold, warp operations
- * (bar.warp.sync, shuffles, votes) advance the clock of their warp, and lanes of one warp are ordered by that alone.  A fence publishes what
- * its warp has seen; an atomic or a strong load takes over what others published.  Between blocks the same holds with one published clock
- * per block.  Both are generous: atomics are not told apart by address, so a program that synchronises correctly is never accused.
+ * Order inside a block comes from vector clocks, one entry per warp: barriers join the clocks of the warps they hold, warp
+ * operations (bar.warp.sync, shuffles, votes) advance the clock of their warp, and lanes of one warp are ordered by that alone.
+ * A fence publishes what its warp has seen; an atomic or a strong load takes over what others published.  Between blocks the same
+ * holds with one published clock per block.  Both are generous: atomics are not told apart by address, so a program that
+ * synchronises correctly is never accused.
  *
- * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches; a record is
- * 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, strong 1.  Records of earlier launches need no clearing: their numbers are old.
- * While races are checked blocks run on one host thread, in order, so findings do not depend on timing. */
+ * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches;
+ * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, write 1, strong 1.  Records of earlier launches need no clearing:
+ * their numbers are old. While races are checked blocks run on one host thread, in order, so findings do not depend on timing. */
 
 struct segment {
     uint64_t block;
@@ -17,7 +18,7 @@ struct segment {
 };
 
 struct published {
-    uint64_t time;               /* of the first fence; 0: none */
+    uint64_t time;                 /* of the first fence; 0: none */
     uint32_t clock[EMU_MAX_WARPS]; /* accesses before it are visible */
 };
 
@@ -28,11 +29,12 @@ struct emu_race_state {
     uint64_t time;
 };
 
-#define REC_SEG(r) ((uint32_t)((r) >> 32))
-#define REC_PC(r) ((uint32_t)((r) >> 12) & 0xfffffu)
+#define REC_SEG(r)  ((uint32_t)((r) >> 32))
+#define REC_PC(r)   ((uint32_t)((r) >> 12) & 0xfffffu)
 #define REC_LANE(r) ((int)((r) >> 7) & 31)
 #define REC_MASK(r) ((uint32_t)((r) >> 3) & 15u)
-#define REC_STRONG 1u
+#define REC_STRONG  1u
+#define REC_WRITE 2u
 
 void ks_emu_race_begin(struct emu_launch *l)
 {
@@ -192,7 +194,7 @@ static bool conflicts(struct me *m, uint64_t rec, int lane, uint32_t bytes)
     return !(e->block == m->w->block->linear && e->warp == m->w->id && REC_LANE(rec) == lane);
 }
 
-static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool other_writes)
+static void report(struct me *m, uint64_t rec, int lane, uint64_t address)
 {
     if (m->reported)
         return;
@@ -201,9 +203,14 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool 
     const struct segment *e = segment_of(m, rec);
     uint32_t t = e->warp * EMU_LANES + (uint32_t)REC_LANE(rec);
     const struct emu_insn *other_insn = &l->program->code[REC_PC(rec)];
-    bool other_atomic = other_insn->flags & EMU_STRONG && (rec & REC_STRONG) && l->program->info[REC_PC(rec)].cls == EMU_CLASS_atomic;
-    struct emu_party other = {.valid = true, .block = e->block, .pc = REC_PC(rec),
-                              .access = other_atomic ? "atomic" : other_writes ? "store" : "load"};
+    bool other_atomic =
+        other_insn->flags & EMU_STRONG && (rec & REC_STRONG) && l->program->info[REC_PC(rec)].cls == EMU_CLASS_atomic;
+    struct emu_party other = {.valid = true,
+                              .block = e->block,
+                              .pc = REC_PC(rec),
+                              .access = other_atomic   ? "atomic"
+                                        : (rec & REC_WRITE) ? "store"
+                                                       : "load"};
     other.thread[0] = t % l->block[0];
     other.thread[1] = t / l->block[0] % l->block[1];
     other.thread[2] = t / l->block[0] / l->block[1];
@@ -218,15 +225,22 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address, bool 
 
 static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t bytes, uint64_t address)
 {
-    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | (m->strong ? REC_STRONG : 0);
+    bool writes = m->x->store || m->x->atomic;
+    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | (writes ? REC_WRITE : 0) |
+                   (m->strong ? REC_STRONG : 0);
     if (conflicts(m, r->writer, lane, bytes))
-        report(m, r->writer, lane, address, true);
-    if (m->x->store || m->x->atomic) {
+        report(m, r->writer, lane, address);
+    if ((writes || (r->reader2 & REC_WRITE)) && conflicts(m, r->reader2, lane, bytes))
+        report(m, r->reader2, lane, address);
+    if (writes) {
         if (conflicts(m, r->reader, lane, bytes))
-            report(m, r->reader, lane, address, false);
-        if (conflicts(m, r->reader2, lane, bytes))
-            report(m, r->reader2, lane, address, false);
-        r->writer = rec;
+            report(m, r->reader, lane, address);
+        /* an atomic must not hide a plain store that others may still race with */
+        bool keep = m->strong && r->writer && !(r->writer & REC_STRONG) && REC_SEG(r->writer) >= m->s->first;
+        if (keep)
+            r->reader2 = rec;
+        else
+            r->writer = rec;
         return;
     }
     /* keep two readers of different warps where they are not ordered: a later writer can be only one of them */
@@ -256,11 +270,18 @@ static void many(struct me *m, struct emu_race_word *plane, uint64_t base)
     }
 }
 
-static void check(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_race_word *plane, uint64_t base,
-                  const char *space)
+static void check(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_race_word *plane,
+                  uint64_t base, const char *space)
 {
     struct emu_race_state *s = w->worker->launch->races;
-    struct me m = {.w = w, .s = s, .in = in, .x = x, .pc = ks_emu_pc(w, in), .strong = in->flags & EMU_STRONG, .known_seg = UINT32_MAX, .space = space};
+    struct me m = {.w = w,
+                   .s = s,
+                   .in = in,
+                   .x = x,
+                   .pc = ks_emu_pc(w, in),
+                   .strong = in->flags & EMU_STRONG,
+                   .known_seg = UINT32_MAX,
+                   .space = space};
     if (in->flags & EMU_RELEASE)
         ks_emu_race_release(w);
     if (in->flags & EMU_ACQUIRE)

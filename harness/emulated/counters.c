@@ -15,7 +15,8 @@ static struct emu_counters *find_counters(struct ks_emu *emu, const char *name)
     return c;
 }
 
-static void add_line(struct emu_counters *c, const struct emu_launch *l, uint32_t pc, double warps, const struct emu_mem_count *m, double scale)
+static void add_line(struct emu_counters *c, const struct emu_launch *l, uint32_t pc, double warps, const struct emu_mem_count *m,
+                     double scale)
 {
     const char *file;
     uint32_t line, ptx_line;
@@ -65,8 +66,8 @@ static void add_memory(struct emu_counters *c, const struct emu_info *info, cons
     }
 }
 
-static void add_insn(struct emu_counters *c, const struct emu_insn *in, const struct emu_info *info, double warps, double lanes, double pred_off,
-                     double scale)
+static void add_insn(struct emu_counters *c, const struct emu_insn *in, const struct emu_info *info, double warps, double lanes,
+                     double pred_off, double scale)
 {
     if (!info->weight)
         return;
@@ -152,7 +153,8 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
     const struct emu_program *p = l->program;
     if (!l->counting)
         return;
-    struct emu_counters *total = find_counters(emu, p->name), c = {.blocks = l->n_blocks, .registers = l->registers, .shared_bytes = l->shared_bytes};
+    struct emu_counters *total = find_counters(emu, p->name),
+                        c = {.blocks = l->n_blocks, .registers = l->registers, .shared_bytes = l->shared_bytes};
     double div_branches = 0, barriers = 0;
     for (int i = 0; i < n_workers; i++) {
         c.blocks_run += workers[i].blocks_run;
@@ -189,7 +191,8 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
     memcpy(c.grid, l->grid, sizeof(c.grid));
     memcpy(c.block, l->block, sizeof(c.block));
     ks_emu_occupancy(emu->arch, l->threads_per_block, (uint32_t)l->registers, l->shared_bytes, &c.occupancy);
-    double moved = c.l1_miss_sectors * EMU_SECTOR, dram_share = moved > 0 ? (c.l2_unique_read_bytes + c.l2_unique_write_bytes) / moved : 0;
+    double moved = c.l1_miss_sectors * EMU_SECTOR,
+           dram_share = moved > 0 ? (c.l2_unique_read_bytes + c.l2_unique_write_bytes) / moved : 0;
     c.chain_clk = chain(l, warps, mem, dram_share > 1 ? 1 : dram_share) * scale;
     double ns = ks_emu_model(emu->arch, &c, emu->stream_busy, &total->terms);
     emu->stream_busy = true;

@@ -1,18 +1,20 @@
 #ifndef KS_HARNESS_EMULATED_COUNTERS_H
 #define KS_HARNESS_EMULATED_COUNTERS_H
 
-/* Counters of one kernel, added up over its launches; docs/EMULATED.md says what each means.  All are sums of doubles that hold whole
- * numbers (scaled ones where a launch was sampled), so their order does not matter. */
+/* Counters of one kernel, added up over its launches; docs/EMULATED.md says what each means.  All are sums of doubles that hold
+ * whole numbers (scaled ones where a launch was sampled), so their order does not matter. */
 
 #include "harness/emulated/device.h"
 
-#define EMU_COUNTERS(X)                                                                                                             \
-    X(warp_insts) X(thread_insts) X(machine_insts) X(issued_lanes) X(branch_insts) X(divergent_branches) X(global_load_requests)    \
-        X(global_load_sectors) X(global_load_bytes_requested) X(global_store_requests) X(global_store_sectors)                     \
-            X(global_store_bytes_requested) X(global_atomic_requests) X(global_atomic_sectors) X(global_atomic_lanes) X(l1_miss_sectors)        \
-                X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(shared_load_requests) X(shared_load_wavefronts)                  \
-                    X(shared_store_requests) X(shared_store_wavefronts) X(shared_atomic_requests) X(shared_atomic_serial) X(shared_ideal)       \
-                        X(local_bytes) X(barriers) X(flops_fp32) X(flops_fp16) X(flops_fp64) X(flops_tensor)
+#define EMU_COUNTERS(X)                                                                                                          \
+    X(warp_insts)                                                                                                                \
+    X(thread_insts) X(machine_insts) X(issued_lanes) X(branch_insts) X(divergent_branches) X(global_load_requests)               \
+        X(global_load_sectors) X(global_load_bytes_requested) X(global_store_requests) X(global_store_sectors)                   \
+            X(global_store_bytes_requested) X(global_atomic_requests) X(global_atomic_sectors) X(global_atomic_lanes)            \
+                X(l1_miss_sectors) X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(shared_load_requests)                      \
+                    X(shared_load_wavefronts) X(shared_store_requests) X(shared_store_wavefronts) X(shared_atomic_requests)      \
+                        X(shared_atomic_serial) X(shared_ideal) X(local_bytes) X(barriers) X(flops_fp32) X(flops_fp16)           \
+                            X(flops_fp64) X(flops_tensor)
 
 struct emu_line_count {
     char *file;
@@ -20,7 +22,7 @@ struct emu_line_count {
     double warp_insts, global_requests, global_sectors, shared_requests, shared_wavefronts;
 };
 
-#define EMU_MODEL_TERMS(X) \
+#define EMU_MODEL_TERMS(X)                                                                                                       \
     X(issue) X(int) X(fp32) X(fp64) X(fp16) X(special) X(tensor) X(lsu) X(shared) X(l2) X(dram) X(atomic) X(latency)
 struct emu_model_terms {
 #define X(name) double name##_ns;
@@ -52,8 +54,8 @@ struct emu_counters {
 /* model.c */
 double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool queued, struct emu_model_terms *ret_terms);
 /* Latency in clocks of a warp alone through straight code [from, to), and its machine instructions. */
-double ks_emu_model_chain(const struct emu_arch *a, const struct emu_program *p, uint32_t from, uint32_t to, const struct emu_mem_count *mem,
-                          double dram_share);
+double ks_emu_model_chain(const struct emu_arch *a, const struct emu_program *p, uint32_t from, uint32_t to,
+                          const struct emu_mem_count *mem, double dram_share);
 uint32_t ks_emu_model_expands(const struct ptx_insn *in); /* machine instructions a PTX instruction becomes */
 
 #endif

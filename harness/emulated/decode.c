@@ -16,8 +16,8 @@ enum ks_code ks_emu_unsupported(struct emu_dec *d, const char *why)
     const struct ptx_module *m = d->m->ptx;
     const char *file = in->line.file < m->n_files && m->files[in->line.file] ? m->files[in->line.file] : NULL;
     return ks_fail_at(d->err, KS_ERR_UNSUPPORTED, file ? file : "<ptx>", file ? in->line.line : in->ptx_line, 0,
-                      "emulate '%s'%s%s in '%s': ptx line %u, source line %u of %s", in->op, why ? " with " : "", why ? why : "", d->func->name,
-                      in->ptx_line, in->line.line, file ? file : "an unknown file");
+                      "emulate '%s'%s%s in '%s': ptx line %u, source line %u of %s", in->op, why ? " with " : "", why ? why : "",
+                      d->func->name, in->ptx_line, in->line.line, file ? file : "an unknown file");
 }
 
 uint32_t ks_emu_lane_bytes(enum ptx_type t)
@@ -91,7 +91,8 @@ uint32_t ks_emu_const(struct emu_dec *d, uint64_t bits, uint32_t bytes)
     return d->constants.data[d->constant_hash[slot] - 1].off | 1u;
 }
 
-uint32_t ks_emu_reloc(struct emu_dec *d, enum emu_reloc_kind kind, uint32_t lane_bytes, uint32_t offset, uint32_t bytes, uint32_t index)
+uint32_t ks_emu_reloc(struct emu_dec *d, enum emu_reloc_kind kind, uint32_t lane_bytes, uint32_t offset, uint32_t bytes,
+                      uint32_t index)
 {
     for (size_t i = 0; i < d->relocs.n; i++) {
         const struct emu_reloc *r = &d->relocs.data[i];
@@ -167,8 +168,12 @@ static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand
     static const struct {
         const char *name;
         enum emu_reloc_kind kind;
-    } uniform[] = {{"%gridid", EMU_RELOC_GRIDID}, {"%dynamic_smem_size", EMU_RELOC_DYN_SHARED}, {"%total_smem_size", EMU_RELOC_TOTAL_SHARED},
-                   {"%aggr_smem_size", EMU_RELOC_TOTAL_SHARED}, {"%nwarpid", EMU_RELOC_NWARPID}, {"%nsmid", EMU_RELOC_NSMID}};
+    } uniform[] = {{"%gridid", EMU_RELOC_GRIDID},
+                   {"%dynamic_smem_size", EMU_RELOC_DYN_SHARED},
+                   {"%total_smem_size", EMU_RELOC_TOTAL_SHARED},
+                   {"%aggr_smem_size", EMU_RELOC_TOTAL_SHARED},
+                   {"%nwarpid", EMU_RELOC_NWARPID},
+                   {"%nsmid", EMU_RELOC_NSMID}};
     for (size_t i = 0; i < sizeof(uniform) / sizeof(*uniform); i++) {
         if (ks_streq(n, uniform[i].name)) {
             *ret_ref = ks_emu_reloc(d, uniform[i].kind, bytes, 0, 0, 0);
@@ -182,8 +187,15 @@ static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand
     static const struct {
         const char *name;
         uint32_t value;
-    } fixed[] = {{"WARP_SZ", 32}, {"%is_explicit_cluster", 0}, {"%cluster_ctarank", 0}, {"%cluster_nctarank", 1}, {"%cluster_ctaid", 0},
-                 {"%cluster_nctaid", 1}, {"%reserved_smem_offset_begin", 0}, {"%reserved_smem_offset_end", 0}, {"%reserved_smem_offset_cap", 0}};
+    } fixed[] = {{"WARP_SZ", 32},
+                 {"%is_explicit_cluster", 0},
+                 {"%cluster_ctarank", 0},
+                 {"%cluster_nctarank", 1},
+                 {"%cluster_ctaid", 0},
+                 {"%cluster_nctaid", 1},
+                 {"%reserved_smem_offset_begin", 0},
+                 {"%reserved_smem_offset_end", 0},
+                 {"%reserved_smem_offset_cap", 0}};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
         if (ks_streq(n, fixed[i].name)) {
             *ret_ref = ks_emu_const(d, fixed[i].value, bytes);
@@ -194,11 +206,20 @@ static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand
         const char *name, *key;
         int64_t imm;
         bool wide;
-    } varying[] = {{"%laneid", "laneid", 0, false}, {"%warpid", "warpid", 0, false}, {"%smid", "smid", 0, false},
-                   {"%lanemask_eq", "lanemask", 0, false}, {"%lanemask_lt", "lanemask", 1, false}, {"%lanemask_le", "lanemask", 2, false},
-                   {"%lanemask_ge", "lanemask", 3, false}, {"%lanemask_gt", "lanemask", 4, false}, {"%clock", "clock32", 0, false},
-                   {"%clock_hi", "clock32", 32, false}, {"%clock64", "clock64", 0, true}, {"%globaltimer", "clock64", 0, true},
-                   {"%globaltimer_lo", "clock32", 0, false}, {"%globaltimer_hi", "clock32", 32, false}};
+    } varying[] = {{"%laneid", "laneid", 0, false},
+                   {"%warpid", "warpid", 0, false},
+                   {"%smid", "smid", 0, false},
+                   {"%lanemask_eq", "lanemask", 0, false},
+                   {"%lanemask_lt", "lanemask", 1, false},
+                   {"%lanemask_le", "lanemask", 2, false},
+                   {"%lanemask_ge", "lanemask", 3, false},
+                   {"%lanemask_gt", "lanemask", 4, false},
+                   {"%clock", "clock32", 0, false},
+                   {"%clock_hi", "clock32", 32, false},
+                   {"%clock64", "clock64", 0, true},
+                   {"%globaltimer", "clock64", 0, true},
+                   {"%globaltimer_lo", "clock32", 0, false},
+                   {"%globaltimer_hi", "clock32", 32, false}};
     for (size_t i = 0; i < sizeof(varying) / sizeof(*varying); i++) {
         if (ks_streq(n, varying[i].name)) {
             key = varying[i].key;
@@ -373,7 +394,8 @@ static uint32_t flops_of(const struct emu_dec *d, const struct emu_op *op)
     uint32_t each = t == PTX_f16x2 || t == PTX_bf16x2 || t == PTX_f32x2 ? 2 : 1;
     if (ks_streq(op->base, "fma") || ks_streq(op->base, "mad"))
         return 2 * each;
-    static const char *const one[] = {"add", "sub", "mul", "div", "sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh", "min", "max"};
+    static const char *const one[] = {"add", "sub", "mul", "div", "sqrt", "rsqrt", "rcp",
+                                      "ex2", "lg2", "sin", "cos", "tanh", "min",   "max"};
     for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++)
         if (ks_streq(op->base, one[i]))
             return each;

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_DECODE_H
 #define KS_HARNESS_EMULATED_DECODE_H
 
-/* From the PTX tree to emu_insn.  Modifiers are read as a set, so every order of spelling works; an instruction is mapped to the name of a
- * handler ("add.ftz.f32"), and one without a handler is unsupported: nothing is ever approximated by a neighbour. */
+/* From the PTX tree to emu_insn.  Modifiers are read as a set, so every order of spelling works; an instruction is mapped to the
+ * name of a handler ("add.ftz.f32"), and one without a handler is unsupported: nothing is ever approximated by a neighbour. */
 
 #include "harness/emulated/device.h"
 #include "harness/emulated/exec_float.h"
@@ -12,8 +12,8 @@ enum emu_sem { EMU_SEM_WEAK, EMU_SEM_VOLATILE, EMU_SEM_RELAXED, EMU_SEM_ACQUIRE,
 struct emu_mods {
     enum ptx_type t[4];
     uint32_t n_t;
-    int rnd;        /* EMU_RN ..., -1: not given */
-    int integral;   /* 1 n, 2 z, 3 m, 4 p: round to an integer; 0: no */
+    int rnd;      /* EMU_RN ..., -1: not given */
+    int integral; /* 1 n, 2 z, 3 m, 4 p: round to an integer; 0: no */
     enum ptx_space space;
     enum emu_sem sem;
     uint32_t vec;
@@ -61,40 +61,47 @@ struct emu_op {
 };
 
 KS_NODISCARD enum ks_code ks_emu_read_mods(struct emu_dec *d);
-KS_NODISCARD enum ks_code ks_emu_unsupported(struct emu_dec *d, const char *why); /* names instruction, PTX line and source line */
+KS_NODISCARD enum ks_code ks_emu_unsupported(struct emu_dec *d,
+                                             const char *why); /* names instruction, PTX line and source line */
 bool ks_emu_has_mod(const struct emu_dec *d, const char *mod);
 
-uint32_t ks_emu_temp(struct emu_dec *d, uint32_t bytes);                       /* fresh register; 1 byte: predicate */
-uint32_t ks_emu_const(struct emu_dec *d, uint64_t bits, uint32_t bytes);       /* broadcast constant; 1: predicate mask */
-uint32_t ks_emu_reloc(struct emu_dec *d, enum emu_reloc_kind kind, uint32_t lane_bytes, uint32_t offset, uint32_t bytes, uint32_t index);
+uint32_t ks_emu_temp(struct emu_dec *d, uint32_t bytes);                 /* fresh register; 1 byte: predicate */
+uint32_t ks_emu_const(struct emu_dec *d, uint64_t bits, uint32_t bytes); /* broadcast constant; 1: predicate mask */
+uint32_t ks_emu_reloc(struct emu_dec *d, enum emu_reloc_kind kind, uint32_t lane_bytes, uint32_t offset, uint32_t bytes,
+                      uint32_t index);
 /* Operand k of the instruction as a source of `type` / a destination of `bytes` lanes.  Sources may emit helper instructions. */
 KS_NODISCARD enum ks_code ks_emu_src(struct emu_dec *d, const struct ptx_operand *op, enum ptx_type type, uint32_t *ret_ref);
 KS_NODISCARD enum ks_code ks_emu_src_k(struct emu_dec *d, uint32_t k, enum ptx_type type, uint32_t *ret_ref);
 KS_NODISCARD enum ks_code ks_emu_dst(struct emu_dec *d, const struct ptx_operand *op, uint32_t bytes, uint32_t *ret_ref);
 KS_NODISCARD enum ks_code ks_emu_dst_k(struct emu_dec *d, uint32_t k, uint32_t bytes, uint32_t *ret_ref);
-uint32_t ks_emu_reg_bytes(const struct emu_dec *d, const struct ptx_operand *op); /* lane bytes of a register operand, 0: none; 1: predicate */
-uint32_t ks_emu_lane_bytes(enum ptx_type t);                                      /* of a register that holds t; 1: predicate */
+uint32_t ks_emu_reg_bytes(const struct emu_dec *d,
+                          const struct ptx_operand *op); /* lane bytes of a register operand, 0: none; 1: predicate */
+uint32_t ks_emu_lane_bytes(enum ptx_type t);             /* of a register that holds t; 1: predicate */
 
 /* Appends an instruction, guarded like the PTX one.  key: handler. */
 struct emu_insn ks_emu_insn(uint32_t d, uint32_t a, uint32_t b, uint32_t c);
 KS_NODISCARD enum ks_code ks_emu_emit(struct emu_dec *d, const char *key, struct emu_insn insn);
-KS_NODISCARD enum ks_code ks_emu_emit_helper(struct emu_dec *d, const char *key, struct emu_insn insn); /* not counted, not guarded */
+KS_NODISCARD enum ks_code ks_emu_emit_helper(struct emu_dec *d, const char *key,
+                                             struct emu_insn insn);                /* not counted, not guarded */
 void ks_emu_ext(struct emu_dec *d, struct emu_insn *insn, uint32_t ref, bool def); /* to the insn about to be emitted */
 
-/* Address operand [..]: register or absolute; fills a, imm, sub bit 0 (64-bit register).  ret_space: from the variable when generic. */
-KS_NODISCARD enum ks_code ks_emu_address(struct emu_dec *d, const struct ptx_operand *op, enum ptx_space *space, struct emu_insn *insn,
-                                         const struct ptx_var **ret_var);
-KS_NODISCARD enum ks_code ks_emu_var_address(struct emu_dec *d, const struct ptx_var *v, enum ptx_space *ret_space, uint64_t *ret_address);
+/* Address operand [..]: register or absolute; fills a, imm, sub bit 0 (64-bit register).  ret_space: from the variable when
+ * generic. */
+KS_NODISCARD enum ks_code ks_emu_address(struct emu_dec *d, const struct ptx_operand *op, enum ptx_space *space,
+                                         struct emu_insn *insn, const struct ptx_var **ret_var);
+KS_NODISCARD enum ks_code ks_emu_var_address(struct emu_dec *d, const struct ptx_var *v, enum ptx_space *ret_space,
+                                             uint64_t *ret_address);
 
 KS_NODISCARD enum ks_code ks_emu_decode_insn(struct emu_dec *d);
 extern const struct emu_op ks_emu_ops[];
 extern const uint32_t ks_emu_n_ops;
 
 /* decode_*.c */
-#define KS_EMU_DECODERS(X)                                                                                                          \
-    X(alu) X(setp) X(set) X(selp) X(mov) X(cvt) X(cvta) X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(fence)   \
-        X(nothing) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(isspacep) X(carry) X(nanosleep)  \
-        X(dp) X(prmt) X(lop3) X(shf) X(createpolicy) X(cache_op)
+#define KS_EMU_DECODERS(X)                                                                                                       \
+    X(alu)                                                                                                                       \
+    X(setp) X(set) X(selp) X(mov) X(cvt) X(cvta) X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar)         \
+        X(fence) X(nothing) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(isspacep) X(carry) X(nanosleep) X(dp)     \
+            X(prmt) X(lop3) X(shf) X(createpolicy) X(cache_op)
 #define X(name) enum ks_code ks_emu_decode_##name(struct emu_dec *d, const char *arg);
 KS_EMU_DECODERS(X)
 #undef X

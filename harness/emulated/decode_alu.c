@@ -22,8 +22,8 @@ static enum ks_code float_key(struct emu_dec *d, enum ptx_type t, char key[48], 
     bool pick = ks_streq(base, "min") || ks_streq(base, "max");
     if (ks_streq(base, "mad"))
         base = "fma";
-    *sub = (uint8_t)(rnd | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) | (m->nan ? EMU_NAN : 0) | (m->xorsign ? EMU_XORSIGN : 0) |
-                     (m->relu ? EMU_RELU : 0));
+    *sub = (uint8_t)(rnd | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) | (m->nan ? EMU_NAN : 0) |
+                     (m->xorsign ? EMU_XORSIGN : 0) | (m->relu ? EMU_RELU : 0));
     if (t == PTX_tf32 || m->noftz)
         return ks_emu_unsupported(d, NULL);
     if (ks_streq(base, "testp")) {
@@ -85,7 +85,8 @@ static enum ks_code int_key(struct emu_dec *d, enum ptx_type t, char key[48])
             (void)snprintf(key, 48, "%s.%zu", base, bits);
         return KS_OK;
     }
-    (void)snprintf(key, 48, "%s%s%s%s%s.%s", base, m->clamp[0] ? "." : "", m->clamp, m->sat ? ".sat" : "", m->relu ? ".relu" : "", ks_ptx_type_name(t));
+    (void)snprintf(key, 48, "%s%s%s%s%s.%s", base, m->clamp[0] ? "." : "", m->clamp, m->sat ? ".sat" : "", m->relu ? ".relu" : "",
+                   ks_ptx_type_name(t));
     return KS_OK;
 }
 
@@ -321,7 +322,10 @@ enum ks_code ks_emu_decode_set(struct emu_dec *d, const char *arg)
         KS_TRY(halves(d, b, bh));
     }
     uint32_t bytes = packed ? 2 : ks_emu_lane_bytes(to);
-    uint64_t yes = to == PTX_f32 ? 0x3f800000u : to == PTX_f16 || to == PTX_f16x2 ? 0x3c00u : to == PTX_bf16 || to == PTX_bf16x2 ? 0x3f80u : UINT64_MAX;
+    uint64_t yes = to == PTX_f32                        ? 0x3f800000u
+                   : to == PTX_f16 || to == PTX_f16x2   ? 0x3c00u
+                   : to == PTX_bf16 || to == PTX_bf16x2 ? 0x3f80u
+                                                        : UINT64_MAX;
     for (int h = 0; h < (packed ? 2 : 1); h++) {
         uint32_t raw = ks_emu_temp(d, 1), p = raw;
         KS_TRY(compare(d, each, ah[h], bh[h], raw, h == 0));

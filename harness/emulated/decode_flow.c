@@ -111,7 +111,8 @@ static uint32_t round_up(uint32_t v, uint32_t a)
     return (v + a - 1) / a * a;
 }
 
-/* Formals lie at the start of a frame: results first, then parameters, each aligned; program.c lays functions out the same way. */
+/* Formals lie at the start of a frame: results first, then parameters, each aligned; program.c lays functions out the same way.
+ */
 static enum ks_code copy_list(struct emu_dec *d, const struct ptx_operand *list, uint32_t *at, bool in)
 {
     uint32_t frame = d->funcs.data[d->func_index].frame_bytes;

@@ -78,8 +78,8 @@ static uint8_t strong_flags(struct emu_dec *d, bool load)
 }
 
 /* Kernel parameters at fixed offsets are launch constants: a move. */
-static enum ks_code load_param(struct emu_dec *d, const struct ptx_var *v, int64_t off, enum ptx_type t, const struct ptx_operand *dst,
-                               uint32_t vec)
+static enum ks_code load_param(struct emu_dec *d, const struct ptx_var *v, int64_t off, enum ptx_type t,
+                               const struct ptx_operand *dst, uint32_t vec)
 {
     uint32_t bytes = (uint32_t)ks_ptx_type_bytes(t), rbytes = 0;
     for (uint32_t k = 0; k < vec; k++) {

@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-/* What a modifier means.  Names that some instructions use for something of their own (shapes, layouts) are read there from the raw list. */
+/* What a modifier means.  Names that some instructions use for something of their own (shapes, layouts) are read there from the
+ * raw list. */
 enum mod_kind { M_FLAG, M_RND, M_INTEGRAL, M_SPACE, M_SEM, M_VEC, M_CMP, M_OP, M_MODE, M_CLAMP, M_IGNORE };
 
 static const struct {
@@ -10,25 +11,103 @@ static const struct {
     enum mod_kind kind;
     int value;
 } mods[] = {
-    {"rn", M_RND, EMU_RN}, {"rz", M_RND, EMU_RZ}, {"rm", M_RND, EMU_RM}, {"rp", M_RND, EMU_RP}, {"rna", M_RND, EMU_RNA},
-    {"rni", M_INTEGRAL, 1}, {"rzi", M_INTEGRAL, 2}, {"rmi", M_INTEGRAL, 3}, {"rpi", M_INTEGRAL, 4},
-    {"global", M_SPACE, PTX_GLOBAL}, {"shared", M_SPACE, PTX_SHARED}, {"shared::cta", M_SPACE, PTX_SHARED}, {"shared::cluster", M_SPACE, -1},
-    {"local", M_SPACE, PTX_LOCAL}, {"const", M_SPACE, PTX_CONST}, {"param", M_SPACE, PTX_PARAM}, {"param::entry", M_SPACE, PTX_PARAM},
-    {"param::func", M_SPACE, PTX_PARAM}, {"weak", M_SEM, EMU_SEM_WEAK}, {"volatile", M_SEM, EMU_SEM_VOLATILE},
-    {"relaxed", M_SEM, EMU_SEM_RELAXED}, {"acquire", M_SEM, EMU_SEM_ACQUIRE}, {"release", M_SEM, EMU_SEM_RELEASE},
-    {"acq_rel", M_SEM, EMU_SEM_ACQ_REL}, {"sc", M_SEM, EMU_SEM_ACQ_REL}, {"mmio", M_SEM, EMU_SEM_VOLATILE}, {"v2", M_VEC, 2}, {"v4", M_VEC, 4},
-    {"v8", M_VEC, 8}, {"cta", M_IGNORE, 0}, {"cluster", M_IGNORE, 0}, {"gpu", M_IGNORE, 0}, {"gl", M_IGNORE, 0}, {"sys", M_IGNORE, 0},
-    {"ca", M_IGNORE, 0}, {"cg", M_IGNORE, 0}, {"cs", M_IGNORE, 0}, {"lu", M_IGNORE, 0}, {"cv", M_IGNORE, 0}, {"wb", M_IGNORE, 0},
-    {"wt", M_IGNORE, 0}, {"eq", M_CMP, 0}, {"ne", M_CMP, 0}, {"lt", M_CMP, 0}, {"le", M_CMP, 0}, {"gt", M_CMP, 0}, {"ge", M_CMP, 0},
-    {"equ", M_CMP, 0}, {"neu", M_CMP, 0}, {"ltu", M_CMP, 0}, {"leu", M_CMP, 0}, {"gtu", M_CMP, 0}, {"geu", M_CMP, 0}, {"num", M_CMP, 0},
-    {"nan", M_CMP, 0}, {"ls", M_CMP, 0}, {"hs", M_CMP, 0}, {"and", M_OP, 0}, {"or", M_OP, 0}, {"xor", M_OP, 0}, {"add", M_OP, 0},
-    {"min", M_OP, 0}, {"max", M_OP, 0}, {"inc", M_OP, 0}, {"dec", M_OP, 0}, {"cas", M_OP, 0}, {"exch", M_OP, 0}, {"popc", M_OP, 0},
-    {"wide", M_MODE, 0}, {"l", M_MODE, 0}, {"r", M_MODE, 0}, {"idx", M_MODE, 0}, {"up", M_MODE, 0}, {"down", M_MODE, 0},
-    {"bfly", M_MODE, 0}, {"ballot", M_MODE, 0}, {"all", M_MODE, 0}, {"any", M_MODE, 0}, {"red", M_MODE, 0}, {"arrive", M_MODE, 0},
-    {"wrap", M_CLAMP, 0}, {"clamp", M_CLAMP, 0}, {"shiftamt", M_CLAMP, 0}, {"noinc", M_IGNORE, 0},
-    {"f4e", M_CLAMP, 0}, {"b4e", M_CLAMP, 0}, {"rc8", M_CLAMP, 0}, {"ecl", M_CLAMP, 0}, {"ecr", M_CLAMP, 0}, {"rc16", M_CLAMP, 0},
-    {"finite", M_CLAMP, 0}, {"infinite", M_CLAMP, 0}, {"number", M_CLAMP, 0}, {"notanumber", M_CLAMP, 0}, {"normal", M_CLAMP, 0},
-    {"subnormal", M_CLAMP, 0}, {"warp", M_MODE, 0},
+    {"rn", M_RND, EMU_RN},
+    {"rz", M_RND, EMU_RZ},
+    {"rm", M_RND, EMU_RM},
+    {"rp", M_RND, EMU_RP},
+    {"rna", M_RND, EMU_RNA},
+    {"rni", M_INTEGRAL, 1},
+    {"rzi", M_INTEGRAL, 2},
+    {"rmi", M_INTEGRAL, 3},
+    {"rpi", M_INTEGRAL, 4},
+    {"global", M_SPACE, PTX_GLOBAL},
+    {"shared", M_SPACE, PTX_SHARED},
+    {"shared::cta", M_SPACE, PTX_SHARED},
+    {"shared::cluster", M_SPACE, -1},
+    {"local", M_SPACE, PTX_LOCAL},
+    {"const", M_SPACE, PTX_CONST},
+    {"param", M_SPACE, PTX_PARAM},
+    {"param::entry", M_SPACE, PTX_PARAM},
+    {"param::func", M_SPACE, PTX_PARAM},
+    {"weak", M_SEM, EMU_SEM_WEAK},
+    {"volatile", M_SEM, EMU_SEM_VOLATILE},
+    {"relaxed", M_SEM, EMU_SEM_RELAXED},
+    {"acquire", M_SEM, EMU_SEM_ACQUIRE},
+    {"release", M_SEM, EMU_SEM_RELEASE},
+    {"acq_rel", M_SEM, EMU_SEM_ACQ_REL},
+    {"sc", M_SEM, EMU_SEM_ACQ_REL},
+    {"mmio", M_SEM, EMU_SEM_VOLATILE},
+    {"v2", M_VEC, 2},
+    {"v4", M_VEC, 4},
+    {"v8", M_VEC, 8},
+    {"cta", M_IGNORE, 0},
+    {"cluster", M_IGNORE, 0},
+    {"gpu", M_IGNORE, 0},
+    {"gl", M_IGNORE, 0},
+    {"sys", M_IGNORE, 0},
+    {"ca", M_IGNORE, 0},
+    {"cg", M_IGNORE, 0},
+    {"cs", M_IGNORE, 0},
+    {"lu", M_IGNORE, 0},
+    {"cv", M_IGNORE, 0},
+    {"wb", M_IGNORE, 0},
+    {"wt", M_IGNORE, 0},
+    {"eq", M_CMP, 0},
+    {"ne", M_CMP, 0},
+    {"lt", M_CMP, 0},
+    {"le", M_CMP, 0},
+    {"gt", M_CMP, 0},
+    {"ge", M_CMP, 0},
+    {"equ", M_CMP, 0},
+    {"neu", M_CMP, 0},
+    {"ltu", M_CMP, 0},
+    {"leu", M_CMP, 0},
+    {"gtu", M_CMP, 0},
+    {"geu", M_CMP, 0},
+    {"num", M_CMP, 0},
+    {"nan", M_CMP, 0},
+    {"ls", M_CMP, 0},
+    {"hs", M_CMP, 0},
+    {"and", M_OP, 0},
+    {"or", M_OP, 0},
+    {"xor", M_OP, 0},
+    {"add", M_OP, 0},
+    {"min", M_OP, 0},
+    {"max", M_OP, 0},
+    {"inc", M_OP, 0},
+    {"dec", M_OP, 0},
+    {"cas", M_OP, 0},
+    {"exch", M_OP, 0},
+    {"popc", M_OP, 0},
+    {"wide", M_MODE, 0},
+    {"l", M_MODE, 0},
+    {"r", M_MODE, 0},
+    {"idx", M_MODE, 0},
+    {"up", M_MODE, 0},
+    {"down", M_MODE, 0},
+    {"bfly", M_MODE, 0},
+    {"ballot", M_MODE, 0},
+    {"all", M_MODE, 0},
+    {"any", M_MODE, 0},
+    {"red", M_MODE, 0},
+    {"arrive", M_MODE, 0},
+    {"wrap", M_CLAMP, 0},
+    {"clamp", M_CLAMP, 0},
+    {"shiftamt", M_CLAMP, 0},
+    {"noinc", M_IGNORE, 0},
+    {"f4e", M_CLAMP, 0},
+    {"b4e", M_CLAMP, 0},
+    {"rc8", M_CLAMP, 0},
+    {"ecl", M_CLAMP, 0},
+    {"ecr", M_CLAMP, 0},
+    {"rc16", M_CLAMP, 0},
+    {"finite", M_CLAMP, 0},
+    {"infinite", M_CLAMP, 0},
+    {"number", M_CLAMP, 0},
+    {"notanumber", M_CLAMP, 0},
+    {"normal", M_CLAMP, 0},
+    {"subnormal", M_CLAMP, 0},
+    {"warp", M_MODE, 0},
 };
 
 bool ks_emu_has_mod(const struct emu_dec *d, const char *mod)
@@ -44,9 +123,11 @@ static bool read_flag(struct emu_mods *m, const char *s)
     const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"ftz", &m->ftz}, {"sat", &m->sat}, {"satfinite", &m->satfinite}, {"approx", &m->approx}, {"full", &m->full},
-                 {"relu", &m->relu}, {"NaN", &m->nan}, {"xorsign", &m->xorsign}, {"cc", &m->cc}, {"uni", &m->uni}, {"sync", &m->sync},
-                 {"aligned", &m->aligned}, {"nc", &m->nc}, {"to", &m->to}, {"noftz", &m->noftz}};
+    } flags[] = {{"ftz", &m->ftz},       {"sat", &m->sat},         {"satfinite", &m->satfinite},
+                 {"approx", &m->approx}, {"full", &m->full},       {"relu", &m->relu},
+                 {"NaN", &m->nan},       {"xorsign", &m->xorsign}, {"cc", &m->cc},
+                 {"uni", &m->uni},       {"sync", &m->sync},       {"aligned", &m->aligned},
+                 {"nc", &m->nc},         {"to", &m->to},           {"noftz", &m->noftz}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         if (ks_streq(flags[i].name, s)) {
             *flags[i].flag = true;
@@ -119,8 +200,9 @@ static bool read_mod(struct emu_dec *d, struct emu_mods *m, const char *s)
 
 enum ks_code ks_emu_read_mods(struct emu_dec *d)
 {
-    static const char *const raw[] = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix", "cp", "fence", "membar", "prefetch", "prefetchu",
-                                      "griddepcontrol", "createpolicy", "discard", "applypriority", "pmevent"};
+    static const char *const raw[] = {"mma",     "wmma",          "ldmatrix", "stmatrix",  "movmatrix",      "cp",
+                                      "fence",   "membar",        "prefetch", "prefetchu", "griddepcontrol", "createpolicy",
+                                      "discard", "applypriority", "pmevent"};
     d->mods = (struct emu_mods){.rnd = -1, .vec = 1};
     bool own = false;
     for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)

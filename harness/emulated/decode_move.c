@@ -116,8 +116,8 @@ static bool integer_key(enum ptx_type to, enum ptx_type from, uint32_t rd, uint3
 
 static bool is_packed(enum ptx_type t)
 {
-    return t == PTX_f16x2 || t == PTX_bf16x2 || t == PTX_e4m3x2 || t == PTX_e5m2x2 || t == PTX_e2m1x2 || t == PTX_e2m3x2 || t == PTX_e3m2x2 ||
-           t == PTX_ue8m0x2;
+    return t == PTX_f16x2 || t == PTX_bf16x2 || t == PTX_e4m3x2 || t == PTX_e5m2x2 || t == PTX_e2m1x2 || t == PTX_e2m3x2 ||
+           t == PTX_e3m2x2 || t == PTX_ue8m0x2;
 }
 
 static enum ks_code cvt_packed(struct emu_dec *d, enum ptx_type to, enum ptx_type from)
@@ -171,7 +171,10 @@ enum ks_code ks_emu_decode_cvt(struct emu_dec *d, const char *arg)
     if (exact && !m->ftz && !m->sat && !m->satfinite && !m->relu) {
         static const char *const integral[] = {"", ".rni", ".rzi", ".rmi", ".rpi"};
         static const char *const rounding[] = {".rn", ".rz", ".rm", ".rp", ".rna"};
-        (void)snprintf(key, sizeof(key), "cvt%s.%s.%s", m->integral ? integral[m->integral] : m->rnd >= 0 ? rounding[m->rnd] : "",
+        (void)snprintf(key, sizeof(key), "cvt%s.%s.%s",
+                       m->integral   ? integral[m->integral]
+                       : m->rnd >= 0 ? rounding[m->rnd]
+                                     : "",
                        ks_ptx_type_name(to), ks_ptx_type_name(from));
         if (ks_emu_handler(key))
             return ks_emu_emit(d, key, in);
@@ -183,7 +186,8 @@ enum ks_code ks_emu_decode_cvt(struct emu_dec *d, const char *arg)
     in.rsize = (uint8_t)rd;
     in.size = (uint8_t)rs;
     in.space = (uint8_t)m->integral;
-    in.sub = (uint8_t)((m->rnd < 0 ? EMU_RN : m->rnd) | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) | (m->relu ? EMU_RELU : 0));
+    in.sub =
+        (uint8_t)((m->rnd < 0 ? EMU_RN : m->rnd) | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) | (m->relu ? EMU_RELU : 0));
     return ks_emu_emit(d, "cvt.any", in);
 }
 

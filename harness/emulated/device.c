@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #define ALLOC_ALIGN 256u
-#define ALLOC_GAP 4096u
-#define POISON 0xcdcdcdcdu
+#define ALLOC_GAP   4096u
+#define POISON      0xcdcdcdcdu
 
 void *ks_emu_plane_map(size_t bytes)
 {
@@ -18,7 +18,8 @@ void *ks_emu_plane_map(size_t bytes)
 static bool cpu_is_enough(void)
 {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+           __builtin_cpu_supports("bmi2");
 #else
     return true;
 #endif
@@ -54,7 +55,8 @@ enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_
 {
     const struct emu_arch *arch = ks_emu_arch_find(config->arch);
     if (!arch)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "emulate architecture '%s': not in arch.def", config->arch ? config->arch : "(none)");
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "emulate architecture '%s': not in arch.def",
+                       config->arch ? config->arch : "(none)");
     if (!cpu_is_enough())
         return ks_fail(err, KS_ERR_UNSUPPORTED, "run the emulated device: this processor lacks AVX2, FMA, F16C or BMI2");
     struct ks_emu *emu = ks_xcalloc(1, sizeof(*emu));
@@ -143,7 +145,8 @@ void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name)
     if (size_bytes > emu->capacity_bytes || emu->live_bytes + rounded > emu->capacity_bytes ||
         emu->next_off + rounded + ALLOC_GAP > emu->arena_bytes)
         return NULL;
-    struct emu_alloc a = {.base = emu->arena + emu->next_off, .size = size_bytes, .name = name ? ks_xstrdup(name) : NULL, .live = true};
+    struct emu_alloc a = {
+        .base = emu->arena + emu->next_off, .size = size_bytes, .name = name ? ks_xstrdup(name) : NULL, .live = true};
     emu->next_off += (rounded + ALLOC_GAP + 4095) / 4096 * 4096;
     emu->live_bytes += rounded;
     ks_vec_push(&emu->allocs, a);
@@ -247,7 +250,8 @@ static enum ks_code inside(struct ks_emu *emu, const void *p, size_t n, const ch
         return ks_fail(err, KS_ERR_RANGE, "%s device memory: %s", what, a ? "freed before" : "no allocation there");
     size_t off = (size_t)((const uint8_t *)p - a->base);
     if (n > a->size - off)
-        return ks_fail(err, KS_ERR_RANGE, "%s device memory '%s': %zu bytes at offset %zu of %zu", what, a->name ? a->name : "", n, off, a->size);
+        return ks_fail(err, KS_ERR_RANGE, "%s device memory '%s': %zu bytes at offset %zu of %zu", what, a->name ? a->name : "",
+                       n, off, a->size);
     return KS_OK;
 }
 

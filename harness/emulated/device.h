@@ -3,10 +3,10 @@
 
 /* Inside of the emulated device: memory, modules, launches, workers.
  *
- * Memory is one reserved stretch of address space, the arena.  Its first bytes are windows that name shared and local memory in generic
- * addresses and are never accessed; device allocations follow, 256-byte aligned, with unused gaps between them, and addresses of freed
- * allocations are not used again, so that a late access is recognised.  Shadow planes lie in stretches of their own at fixed
- * ratios to the arena: bit planes (initialised, read, written) and race records. */
+ * Memory is one reserved stretch of address space, the arena.  Its first bytes are windows that name shared and local memory in
+ * generic addresses and are never accessed; device allocations follow, 256-byte aligned, with unused gaps between them, and
+ * addresses of freed allocations are not used again, so that a late access is recognised.  Shadow planes lie in stretches of
+ * their own at fixed ratios to the arena: bit planes (initialised, read, written) and race records. */
 
 #include "harness/emulated/emu.h"
 #include "harness/emulated/exec.h"
@@ -14,18 +14,18 @@
 #include <pthread.h>
 
 #define EMU_SHARED_WINDOW 0u /* arena offset */
-#define EMU_LOCAL_WINDOW (1u << 24)
-#define EMU_FIRST_ALLOC (1u << 25)
-#define EMU_WINDOW_BYTES (1u << 24)
-#define EMU_SECTOR 32u
-#define EMU_L1_SECTORS 8192u /* 256 KiB */
+#define EMU_LOCAL_WINDOW  (1u << 24)
+#define EMU_FIRST_ALLOC   (1u << 25)
+#define EMU_WINDOW_BYTES  (1u << 24)
+#define EMU_SECTOR        32u
+#define EMU_L1_SECTORS    8192u /* 256 KiB */
 
 struct emu_alloc {
     uint8_t *base;
     size_t size;
     char *name;
     bool live;
-    bool read_only; /* kernel parameters, constants */
+    bool read_only;   /* kernel parameters, constants */
     uint32_t touched; /* launch number that touched it last */
 };
 
@@ -55,7 +55,7 @@ struct ks_emu {
     const struct emu_arch *arch;
     uint8_t *arena;
     size_t arena_bytes, capacity_bytes, live_bytes, next_off;
-    KS_VEC(struct emu_alloc) allocs; /* sorted by base; dead ones stay */
+    KS_VEC(struct emu_alloc) allocs;                /* sorted by base; dead ones stay */
     uint8_t *init_plane, *read_plane, *write_plane; /* NULL until needed */
     struct emu_race_word *race_plane;
     uint32_t next_segment; /* race segments are numbered through all launches */
@@ -72,7 +72,7 @@ struct ks_emu {
 struct ks_emu_module {
     struct ks_emu *emu;
     struct ptx_module *ptx;
-    uint8_t **var_address; /* by index in ptx->vars; NULL: shared or extern */
+    uint8_t **var_address;         /* by index in ptx->vars; NULL: shared or extern */
     struct emu_program **programs; /* by index in ptx->funcs; NULL until linked */
     int *registers;                /* of each function, 0: not told */
 };
@@ -83,11 +83,11 @@ struct emu_worker {
     int index;
     struct emu_range {
         uintptr_t lo, hi;
-    } cache[16]; /* last allocations seen, by instruction */
+    } cache[16];                     /* last allocations seen, by instruction */
     uint64_t *warp_diff, *lane_diff; /* difference arrays over pc */
     uint64_t *pred_off;
-    struct emu_mem_count *mem;       /* by pc */
-    uint64_t *l1;                    /* direct-mapped tags of the model's L1: sector and block */
+    struct emu_mem_count *mem; /* by pc */
+    uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
     uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
     uint64_t max_warp_insts_of_block;
     struct emu_block *free_blocks;
@@ -113,10 +113,10 @@ struct emu_launch {
     bool cooperative;
     uint32_t number;
     /* what is left to run */
-    uint64_t next_block;    /* under emu->lock */
-    uint64_t stop_after;    /* blocks past it need not run: an earlier one failed */
-    int64_t warp_insts;     /* of all workers, for max_warp_insts */
-    struct ks_err fail;     /* of block `fail_block` */
+    uint64_t next_block; /* under emu->lock */
+    uint64_t stop_after; /* blocks past it need not run: an earlier one failed */
+    int64_t warp_insts;  /* of all workers, for max_warp_insts */
+    struct ks_err fail;  /* of block `fail_block` */
     enum ks_code fail_code;
     uint64_t fail_block;
     uint64_t sample_from, sample_step; /* step 0: run all */
@@ -134,13 +134,13 @@ KS_NODISCARD enum ks_code ks_emu_program_link(struct ks_emu_module *m, struct pt
                                               struct ks_err *err);
 void ks_emu_program_free(struct emu_program *p);
 /* module.c: a kernel, linked on first use, and its registers a thread. */
-KS_NODISCARD enum ks_code ks_emu_kernel(struct ks_emu_module *m, const char *name, struct emu_program **ret_program, int *ret_registers,
-                                        struct ks_err *err);
+KS_NODISCARD enum ks_code ks_emu_kernel(struct ks_emu_module *m, const char *name, struct emu_program **ret_program,
+                                        int *ret_registers, struct ks_err *err);
 
-/* regalloc.c: virtual registers to offsets; fills reg_bytes and registers_estimate.  ext, ext_def: the program's reference list and which
- * of its entries are written.  vreg_bytes: 1 for a predicate. */
-void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes, uint32_t n_vregs,
-                               const uint32_t *func_of_vreg);
+/* regalloc.c: virtual registers to offsets; fills reg_bytes and registers_estimate.  ext, ext_def: the program's reference list
+ * and which of its entries are written.  vreg_bytes: 1 for a predicate. */
+void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes,
+                               uint32_t n_vregs, const uint32_t *func_of_vreg);
 
 /* sched.c, block.c */
 enum emu_block_result { EMU_BLOCK_DONE, EMU_BLOCK_SPUN, EMU_BLOCK_FAILED };
@@ -162,11 +162,11 @@ struct emu_party {
     uint32_t pc;
     const char *access;
 };
-void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address, const char *space,
-                   const struct emu_party *other, const char *fmt, ...) KS_PRINTF(9, 10);
+void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
+                   const char *space, const struct emu_party *other, const char *fmt, ...) KS_PRINTF(9, 10);
 /* Reports and ends the launch with `code`. */
-void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address, const char *space,
-                  const char *fmt, ...) KS_PRINTF(8, 9);
+void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
+                  const char *space, const char *fmt, ...) KS_PRINTF(8, 9);
 void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_file, uint32_t *ret_line, uint32_t *ret_ptx_line);
 
 /* counters.c, model.c */
@@ -175,18 +175,20 @@ struct emu_occupancy {
     int blocks_per_sm, warps_per_sm;
     const char *limiter;
 };
-void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes, struct emu_occupancy *ret);
+void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes,
+                      struct emu_occupancy *ret);
 
 /* check hooks */
 struct emu_access {
     uint64_t ad[EMU_LANES]; /* inactive lanes repeat an active one */
     uint32_t mask;
-    uint32_t bytes;         /* per lane */
+    uint32_t bytes; /* per lane */
     bool store, atomic;
 };
 void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x);
-void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow, const char *space);
+void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow,
+                             const char *space);
 void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 void ks_emu_race_barrier(struct emu_block *b, uint64_t warps);

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_EMU_H
 #define KS_HARNESS_EMULATED_EMU_H
 
-/* The emulated device: executes PTX on the CPU.  One ks_emu is one device with its memory.  Results, findings, counters and modelled
- * time are a function of (PTX, inputs, seed) alone: not of the number of host threads, of addresses or of the clock.
+/* The emulated device: executes PTX on the CPU.  One ks_emu is one device with its memory.  Results, findings, counters and
+ * modelled time are a function of (PTX, inputs, seed) alone: not of the number of host threads, of addresses or of the clock.
  *
  * Device pointers are host addresses inside an arena reserved by the device; a kernel access is checked against the list of live
  * allocations.  Time is *modelled* by the formula in harness/emulated/model.c and never measured. */
@@ -18,21 +18,21 @@ struct ks_emu_module;
 
 /* Checks, each of which can be switched; all on in the safety gate. */
 #define KS_EMU_CHECK_BOUNDS 0x01u /* out of bounds, misaligned, use after free; always on for global memory */
-#define KS_EMU_CHECK_INIT 0x02u   /* uninitialised reads of global, shared and local memory, byte precision */
-#define KS_EMU_CHECK_RACE 0x04u   /* shared- and global-memory races */
-#define KS_EMU_CHECK_SYNC 0x08u   /* divergent barriers, invalid shuffle masks */
-#define KS_EMU_CHECK_ALL 0x0fu
+#define KS_EMU_CHECK_INIT   0x02u /* uninitialised reads of global, shared and local memory, byte precision */
+#define KS_EMU_CHECK_RACE   0x04u /* shared- and global-memory races */
+#define KS_EMU_CHECK_SYNC   0x08u /* divergent barriers, invalid shuffle masks */
+#define KS_EMU_CHECK_ALL    0x0fu
 
 struct ks_emu_config {
-    const char *arch;          /* "sm_90a": picks the limits and the model's constants from arch.def */
-    unsigned checks;           /* KS_EMU_CHECK_* */
-    uint64_t seed;             /* perturbs the order in which warps and blocks run */
-    int n_threads;             /* host threads, 0: all */
-    bool counters;             /* collect counters (costs a little) */
-    int64_t sample_thread_insts; /* 0: run every block.  Else: once a launch has executed this many thread instructions, run an evenly
-                                    spread subset of the remaining blocks only and scale its counters; results are then not complete.
-                                    Which blocks run is a function of grid and counts alone. */
-    int64_t max_warp_insts;    /* 0: none; past it the launch fails as hanging */
+    const char *arch;            /* "sm_90a": picks the limits and the model's constants from arch.def */
+    unsigned checks;             /* KS_EMU_CHECK_* */
+    uint64_t seed;               /* perturbs the order in which warps and blocks run */
+    int n_threads;               /* host threads, 0: all */
+    bool counters;               /* collect counters (costs a little) */
+    int64_t sample_thread_insts; /* 0: run every block.  Else: once a launch has executed this many thread instructions, run an
+                                    evenly spread subset of the remaining blocks only and scale its counters; results are then not
+                                    complete. Which blocks run is a function of grid and counts alone. */
+    int64_t max_warp_insts;      /* 0: none; past it the launch fails as hanging */
     void (*output)(void *arg, const char *text, size_t len); /* what kernels print; NULL: to stdout */
     void *output_arg;
 };
@@ -51,12 +51,15 @@ void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name);
 KS_NODISCARD enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_emu_read(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_emu_fill(struct ks_emu *emu, void *dst, int byte, size_t n, struct ks_err *err);
-KS_NODISCARD enum ks_code ks_emu_copy(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err); /* carries init state */
+KS_NODISCARD enum ks_code ks_emu_copy(struct ks_emu *emu, void *dst, const void *src, size_t n,
+                                      struct ks_err *err); /* carries init state */
 /* Bytes count as never written again, and hold `pattern` repeated. */
 void ks_emu_poison(struct ks_emu *emu, void *dst, size_t n, uint32_t pattern);
 
-/* PTX text of one module.  Errors: KS_ERR_SYNTAX / KS_ERR_UNSUPPORTED with the instruction and, with -lineinfo, the user's line. */
-KS_NODISCARD enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx, size_t len, struct ks_emu_module **ret_module, struct ks_err *err);
+/* PTX text of one module.  Errors: KS_ERR_SYNTAX / KS_ERR_UNSUPPORTED with the instruction and, with -lineinfo, the user's line.
+ */
+KS_NODISCARD enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx, size_t len, struct ks_emu_module **ret_module,
+                                             struct ks_err *err);
 void ks_emu_module_unload(struct ks_emu *emu, struct ks_emu_module *m);
 /* Global (or constant) variable of the module. */
 bool ks_emu_module_symbol(struct ks_emu_module *m, const char *name, void **ret_address, size_t *ret_size_bytes);
@@ -70,7 +73,8 @@ struct ks_emu_func_info {
     int max_threads_per_block; /* .maxntid or the device limit */
     int registers_estimate;    /* from PTX liveness; ptxas's number, when known, is set with ks_emu_set_registers() */
 };
-KS_NODISCARD enum ks_code ks_emu_func(struct ks_emu_module *m, const char *name, struct ks_emu_func_info *ret_info, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_emu_func(struct ks_emu_module *m, const char *name, struct ks_emu_func_info *ret_info,
+                                      struct ks_err *err);
 void ks_emu_set_registers(struct ks_emu_module *m, const char *name, int registers);
 
 struct ks_emu_launch {
@@ -80,12 +84,14 @@ struct ks_emu_launch {
     void *const *args;   /* one pointer per parameter, as cudaLaunchKernel takes */
     bool cooperative;
 };
-/* Runs to completion.  Errors: KS_ERR_RANGE (launch configuration beyond the device's limits), KS_ERR_DEVICE (trap, fault: the finding says
- * where), KS_ERR_TIMEOUT (deadlock or max_warp_insts), KS_ERR_UNSUPPORTED. */
-KS_NODISCARD enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, const struct ks_emu_launch *l, struct ks_err *err);
+/* Runs to completion.  Errors: KS_ERR_RANGE (launch configuration beyond the device's limits), KS_ERR_DEVICE (trap, fault: the
+ * finding says where), KS_ERR_TIMEOUT (deadlock or max_warp_insts), KS_ERR_UNSUPPORTED. */
+KS_NODISCARD enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, const struct ks_emu_launch *l,
+                                            struct ks_err *err);
 
-/* Findings since the last clear: array of {kind, kernel, block, thread, access, address, allocation, line, file, ptx_line, text, other{...}}, at
- * most 100, identical ones merged with "count".  Sorted by kernel, ptx_line, kind: deterministic.  Caller frees. */
+/* Findings since the last clear: array of {kind, kernel, block, thread, access, address, allocation, line, file, ptx_line, text,
+ * other{...}}, at most 100, identical ones merged with "count".  Sorted by kernel, ptx_line, kind: deterministic.  Caller frees.
+ */
 struct ks_json *ks_emu_findings(struct ks_emu *emu);
 void ks_emu_findings_clear(struct ks_emu *emu);
 /* Counters since the last clear: array, one object per launched kernel name; metric names in docs/EMULATED.md. Caller frees. */

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#define EMU_LANES 32
+#define EMU_LANES     32
 #define EMU_MAX_WARPS 64 /* of a block; the hardware has 32 */
-#define EMU_MAX_BARS 16
+#define EMU_MAX_BARS  16
 #define EMU_MAX_DEPTH 64 /* call depth */
 
 enum emu_frag_state {
@@ -37,20 +37,20 @@ struct emu_warp {
     uint8_t *base[2]; /* register file, constant pool */
     struct emu_block *block;
     struct emu_worker *worker;
-    uint32_t live;   /* lanes that exist and have not exited */
+    uint32_t live; /* lanes that exist and have not exited */
     uint32_t exists;
     uint32_t event;
-    uint32_t cc;     /* carry flags */
-    uint32_t id;     /* in the block */
-    uint32_t pc;     /* of the running instruction, for findings */
-    uint32_t clock;  /* synchronisation clock of the race checker */
-    uint32_t seg;    /* its current segment */
+    uint32_t cc;    /* carry flags */
+    uint32_t id;    /* in the block */
+    uint32_t pc;    /* of the running instruction, for findings */
+    uint32_t clock; /* synchronisation clock of the race checker */
+    uint32_t seg;   /* its current segment */
     struct emu_frag frag[EMU_LANES];
     uint32_t n_frags;
-    uint64_t insts;  /* executed so far: %clock */
-    uint8_t *local;  /* lane 0; lane i at + i * local_bytes */
+    uint64_t insts; /* executed so far: %clock */
+    uint8_t *local; /* lane 0; lane i at + i * local_bytes */
     uint32_t local_bytes;
-    uint8_t *local_init; /* one byte per byte, when checked */
+    uint8_t *local_init;                    /* one byte per byte, when checked */
     _Alignas(64) uint32_t frame[EMU_LANES]; /* local address of the running function's frame */
     uint32_t tid[3][EMU_LANES];
     uint32_t depth[EMU_LANES];
@@ -60,8 +60,8 @@ struct emu_warp {
 };
 
 struct emu_barrier {
-    uint32_t arrived; /* threads */
-    uint32_t expected; /* 0: every live thread */
+    uint32_t arrived;                    /* threads */
+    uint32_t expected;                   /* 0: every live thread */
     uint32_t red_and, red_or, red_count; /* of a reduction */
     uint32_t kind;
     uint64_t warps; /* that take part in this phase */
@@ -77,7 +77,7 @@ struct emu_block {
     uint64_t linear;
     uint32_t n_warps, n_threads, live_threads;
     struct emu_warp *warps;
-    uint8_t *regs;   /* register files */
+    uint8_t *regs; /* register files */
     uint8_t *shared;
     uint32_t shared_bytes;
     uint8_t *shared_init; /* one byte per byte, when checked */
@@ -100,9 +100,9 @@ static inline void *emu_at(const struct emu_warp *w, uint32_t ref)
 #define R16(ref) ((uint16_t *)__builtin_assume_aligned(emu_at(w, ref), 64))
 #define R32(ref) ((uint32_t *)__builtin_assume_aligned(emu_at(w, ref), 64))
 #define R64(ref) ((uint64_t *)__builtin_assume_aligned(emu_at(w, ref), 64))
-#define RF(ref) ((float *)__builtin_assume_aligned(emu_at(w, ref), 64))
-#define RD(ref) ((double *)__builtin_assume_aligned(emu_at(w, ref), 64))
-#define RP(ref) (*(uint32_t *)emu_at(w, ref))
+#define RF(ref)  ((float *)__builtin_assume_aligned(emu_at(w, ref), 64))
+#define RD(ref)  ((double *)__builtin_assume_aligned(emu_at(w, ref), 64))
+#define RP(ref)  (*(uint32_t *)emu_at(w, ref))
 
 static inline bool emu_lane(uint32_t mask, int i)
 {
@@ -144,75 +144,76 @@ struct emu_row {
     const char *key;
     emu_fn fn;
 };
-extern const struct emu_row ks_emu_rows_int[], ks_emu_rows_bits[], ks_emu_rows_f32[], ks_emu_rows_f64[], ks_emu_rows_half[], ks_emu_rows_cmp[],
-    ks_emu_rows_cvt[], ks_emu_rows_special[], ks_emu_rows_move[], ks_emu_rows_mem[], ks_emu_rows_atom[], ks_emu_rows_warp[], ks_emu_rows_call[];
+extern const struct emu_row ks_emu_rows_int[], ks_emu_rows_bits[], ks_emu_rows_f32[], ks_emu_rows_f64[], ks_emu_rows_half[],
+    ks_emu_rows_cmp[], ks_emu_rows_cvt[], ks_emu_rows_special[], ks_emu_rows_move[], ks_emu_rows_mem[], ks_emu_rows_atom[],
+    ks_emu_rows_warp[], ks_emu_rows_call[];
 emu_fn ks_emu_handler(const char *key); /* NULL: none */
 
 /* UNARY/BINARY/TERNARY(name, D, A, expr): d = expr(x, y, z) lane by lane, D and A being lane types. */
-#define EMU_UNARY(name, D, A, expr)                                                              \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)               \
-    {                                                                                            \
-        D *d = __builtin_assume_aligned(emu_at(w, in->d), 64);                                   \
-        const A *a = __builtin_assume_aligned(emu_at(w, in->a), 64);                             \
-        if (mask == EMU_FULL) {                                                                  \
-            _Pragma("GCC ivdep") FOR_LANES(i)                                                    \
-            {                                                                                    \
-                A x = a[i];                                                                      \
-                d[i] = (D)(expr);                                                                \
-            }                                                                                    \
-        } else {                                                                                 \
-            _Pragma("GCC ivdep") FOR_LANES(i)                                                    \
-            {                                                                                    \
-                A x = a[i];                                                                      \
-                D r = (D)(expr);                                                                 \
-                d[i] = (mask >> i & 1u) ? r : d[i];                                              \
-            }                                                                                    \
-        }                                                                                        \
+#define EMU_UNARY(name, D, A, expr)                                                                                              \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        D *d = __builtin_assume_aligned(emu_at(w, in->d), 64);                                                                   \
+        const A *a = __builtin_assume_aligned(emu_at(w, in->a), 64);                                                             \
+        if (mask == EMU_FULL) {                                                                                                  \
+            _Pragma("GCC ivdep") FOR_LANES(i)                                                                                    \
+            {                                                                                                                    \
+                A x = a[i];                                                                                                      \
+                d[i] = (D)(expr);                                                                                                \
+            }                                                                                                                    \
+        } else {                                                                                                                 \
+            _Pragma("GCC ivdep") FOR_LANES(i)                                                                                    \
+            {                                                                                                                    \
+                A x = a[i];                                                                                                      \
+                D r = (D)(expr);                                                                                                 \
+                d[i] = (mask >> i & 1u) ? r : d[i];                                                                              \
+            }                                                                                                                    \
+        }                                                                                                                        \
     }
-#define EMU_BINARY(name, D, A, expr)                                                             \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)               \
-    {                                                                                            \
-        D *d = __builtin_assume_aligned(emu_at(w, in->d), 64);                                   \
-        const A *a = __builtin_assume_aligned(emu_at(w, in->a), 64);                             \
-        const A *b = __builtin_assume_aligned(emu_at(w, in->b), 64);                             \
-        if (mask == EMU_FULL) {                                                                  \
-            _Pragma("GCC ivdep") FOR_LANES(i)                                                    \
-            {                                                                                    \
-                A x = a[i], y = b[i];                                                            \
-                d[i] = (D)(expr);                                                                \
-            }                                                                                    \
-        } else {                                                                                 \
-            _Pragma("GCC ivdep") FOR_LANES(i)                                                    \
-            {                                                                                    \
-                A x = a[i], y = b[i];                                                            \
-                D r = (D)(expr);                                                                 \
-                d[i] = (mask >> i & 1u) ? r : d[i];                                              \
-            }                                                                                    \
-        }                                                                                        \
+#define EMU_BINARY(name, D, A, expr)                                                                                             \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        D *d = __builtin_assume_aligned(emu_at(w, in->d), 64);                                                                   \
+        const A *a = __builtin_assume_aligned(emu_at(w, in->a), 64);                                                             \
+        const A *b = __builtin_assume_aligned(emu_at(w, in->b), 64);                                                             \
+        if (mask == EMU_FULL) {                                                                                                  \
+            _Pragma("GCC ivdep") FOR_LANES(i)                                                                                    \
+            {                                                                                                                    \
+                A x = a[i], y = b[i];                                                                                            \
+                d[i] = (D)(expr);                                                                                                \
+            }                                                                                                                    \
+        } else {                                                                                                                 \
+            _Pragma("GCC ivdep") FOR_LANES(i)                                                                                    \
+            {                                                                                                                    \
+                A x = a[i], y = b[i];                                                                                            \
+                D r = (D)(expr);                                                                                                 \
+                d[i] = (mask >> i & 1u) ? r : d[i];                                                                              \
+            }                                                                                                                    \
+        }                                                                                                                        \
     }
-#define EMU_TERNARY2(name, D, A, C, expr)                                                        \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)               \
-    {                                                                                            \
-        D *d = __builtin_assume_aligned(emu_at(w, in->d), 64);                                   \
-        const A *a = __builtin_assume_aligned(emu_at(w, in->a), 64);                             \
-        const A *b = __builtin_assume_aligned(emu_at(w, in->b), 64);                             \
-        const C *c = __builtin_assume_aligned(emu_at(w, in->c), 64);                             \
-        if (mask == EMU_FULL) {                                                                  \
-            _Pragma("GCC ivdep") FOR_LANES(i)                                                    \
-            {                                                                                    \
-                A x = a[i], y = b[i];                                                            \
-                C z = c[i];                                                                      \
-                d[i] = (D)(expr);                                                                \
-            }                                                                                    \
-        } else {                                                                                 \
-            _Pragma("GCC ivdep") FOR_LANES(i)                                                    \
-            {                                                                                    \
-                A x = a[i], y = b[i];                                                            \
-                C z = c[i];                                                                      \
-                D r = (D)(expr);                                                                 \
-                d[i] = (mask >> i & 1u) ? r : d[i];                                              \
-            }                                                                                    \
-        }                                                                                        \
+#define EMU_TERNARY2(name, D, A, C, expr)                                                                                        \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        D *d = __builtin_assume_aligned(emu_at(w, in->d), 64);                                                                   \
+        const A *a = __builtin_assume_aligned(emu_at(w, in->a), 64);                                                             \
+        const A *b = __builtin_assume_aligned(emu_at(w, in->b), 64);                                                             \
+        const C *c = __builtin_assume_aligned(emu_at(w, in->c), 64);                                                             \
+        if (mask == EMU_FULL) {                                                                                                  \
+            _Pragma("GCC ivdep") FOR_LANES(i)                                                                                    \
+            {                                                                                                                    \
+                A x = a[i], y = b[i];                                                                                            \
+                C z = c[i];                                                                                                      \
+                d[i] = (D)(expr);                                                                                                \
+            }                                                                                                                    \
+        } else {                                                                                                                 \
+            _Pragma("GCC ivdep") FOR_LANES(i)                                                                                    \
+            {                                                                                                                    \
+                A x = a[i], y = b[i];                                                                                            \
+                C z = c[i];                                                                                                      \
+                D r = (D)(expr);                                                                                                 \
+                d[i] = (mask >> i & 1u) ? r : d[i];                                                                              \
+            }                                                                                                                    \
+        }                                                                                                                        \
     }
 #define EMU_TERNARY(name, D, A, expr) EMU_TERNARY2(name, D, A, A, expr)
 

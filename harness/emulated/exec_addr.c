@@ -43,8 +43,8 @@ static bool misaligned(struct emu_warp *w, const struct emu_access *x, const cha
     for (int i = 0; i < EMU_LANES; i++) {
         if (!emu_lane(x->mask, i) || (x->ad[i] & (size - 1)) == 0)
             continue;
-        ks_emu_fault(w, KS_ERR_DEVICE, "misaligned", i, access_name(x), x->ad[i], space, "%u-byte %s at an address that is no multiple of %u",
-                     size, access_name(x), size);
+        ks_emu_fault(w, KS_ERR_DEVICE, "misaligned", i, access_name(x), x->ad[i], space,
+                     "%u-byte %s at an address that is no multiple of %u", size, access_name(x), size);
         return true;
     }
     return false;
@@ -125,7 +125,8 @@ static void count_global(struct emu_warp *w, const struct emu_insn *in, const st
         c->serial += worst;
 }
 
-/* 32 banks of 4 bytes.  Accesses of 8 and 16 bytes go in 2 and 4 phases of consecutive lanes; lanes that read the same word share. */
+/* 32 banks of 4 bytes.  Accesses of 8 and 16 bytes go in 2 and 4 phases of consecutive lanes; lanes that read the same word
+ * share. */
 uint32_t ks_emu_wavefronts(const struct emu_access *x, uint32_t *ret_ideal)
 {
     uint32_t words = (x->bytes + 3) / 4, lanes = EMU_LANES / words, total = 0, ideal = 0;
@@ -200,13 +201,14 @@ static void out_of_bounds(struct emu_warp *w, const struct emu_access *x, int la
     uint64_t ad = x->ad[lane];
     const struct emu_alloc *a = ks_emu_alloc_find(emu, (uintptr_t)ad);
     if (a && !a->live) {
-        ks_emu_fault(w, KS_ERR_DEVICE, "use-after-free", lane, access_name(x), ad, "global", "%u-byte %s of freed memory", x->bytes,
-                     access_name(x));
+        ks_emu_fault(w, KS_ERR_DEVICE, "use-after-free", lane, access_name(x), ad, "global", "%u-byte %s of freed memory",
+                     x->bytes, access_name(x));
         return;
     }
     if (a) {
-        ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", lane, access_name(x), ad, "global", "%u-byte %s at offset %llu of %zu bytes", x->bytes,
-                     access_name(x), (unsigned long long)(ad - (uintptr_t)a->base), a->size);
+        ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", lane, access_name(x), ad, "global",
+                     "%u-byte %s at offset %llu of %zu bytes", x->bytes, access_name(x),
+                     (unsigned long long)(ad - (uintptr_t)a->base), a->size);
         return;
     }
     /* nearest allocation below: the usual overrun */
@@ -217,10 +219,11 @@ static void out_of_bounds(struct emu_warp *w, const struct emu_access *x, int la
     if (below && ad - (uintptr_t)below->base < below->size + (1u << 20))
         ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", lane, access_name(x), ad, "global",
                      "%u-byte %s %llu bytes past the end of '%s' (%zu bytes)", x->bytes, access_name(x),
-                     (unsigned long long)(ad - (uintptr_t)below->base - below->size), below->name ? below->name : "an allocation", below->size);
+                     (unsigned long long)(ad - (uintptr_t)below->base - below->size), below->name ? below->name : "an allocation",
+                     below->size);
     else
-        ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", lane, access_name(x), ad, "global", "%u-byte %s at an address in no allocation%s",
-                     x->bytes, access_name(x), ad < 4096 ? " (null pointer)" : "");
+        ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", lane, access_name(x), ad, "global",
+                     "%u-byte %s at an address in no allocation%s", x->bytes, access_name(x), ad < 4096 ? " (null pointer)" : "");
 }
 
 static bool in_bounds_slow(struct emu_warp *w, const struct emu_access *x, struct emu_range *cache)
@@ -238,8 +241,8 @@ static bool in_bounds_slow(struct emu_warp *w, const struct emu_access *x, struc
             return false;
         }
         if (a->read_only && (x->store || x->atomic)) {
-            ks_emu_fault(w, KS_ERR_DEVICE, "read-only", i, access_name(x), ad, "global", "%s of read-only memory '%s'", access_name(x),
-                         a->name ? a->name : "");
+            ks_emu_fault(w, KS_ERR_DEVICE, "read-only", i, access_name(x), ad, "global", "%s of read-only memory '%s'",
+                         access_name(x), a->name ? a->name : "");
             return false;
         }
         __atomic_store_n(&a->touched, w->worker->launch->number, __ATOMIC_RELAXED);
@@ -296,8 +299,8 @@ bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct
         for (int i = 0; i < EMU_LANES; i++) {
             if (emu_lane(x->mask, i) && (x->ad[i] > b->shared_bytes || x->ad[i] + x->bytes > b->shared_bytes)) {
                 ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", i, access_name(x), x->ad[i], "shared",
-                             "%u-byte %s at shared address %llu of %u bytes", x->bytes, access_name(x), (unsigned long long)x->ad[i],
-                             b->shared_bytes);
+                             "%u-byte %s at shared address %llu of %u bytes", x->bytes, access_name(x),
+                             (unsigned long long)x->ad[i], b->shared_bytes);
                 return false;
             }
         }
@@ -324,8 +327,9 @@ bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct 
         return false;
     for (int i = 0; i < EMU_LANES; i++) {
         if (emu_lane(x->mask, i) && (x->ad[i] > w->local_bytes || x->ad[i] + x->bytes > w->local_bytes)) {
-            ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", i, access_name(x), x->ad[i], "local", "%u-byte %s at local address %llu of %u bytes",
-                         x->bytes, access_name(x), (unsigned long long)x->ad[i], w->local_bytes);
+            ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", i, access_name(x), x->ad[i], "local",
+                         "%u-byte %s at local address %llu of %u bytes", x->bytes, access_name(x), (unsigned long long)x->ad[i],
+                         w->local_bytes);
             return false;
         }
     }
@@ -339,8 +343,8 @@ bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct 
             ks_emu_check_init_bytes(w, in, x, w->local_init, "local");
         if (x->store || x->atomic)
             FOR_LANES(i)
-            if (emu_lane(x->mask, i))
-                memset(w->local_init + x->ad[i], 1, x->bytes);
+        if (emu_lane(x->mask, i))
+            memset(w->local_init + x->ad[i], 1, x->bytes);
     }
     FOR_LANES(i) x->ad[i] += (uint64_t)(uintptr_t)w->local;
     return true;

@@ -1,14 +1,17 @@
 #include "harness/emulated/exec_float.h"
 #include "harness/emulated/exec_mem.h"
 
-/* Atomics: lane after lane, in lane order.  Where several host threads run blocks, global memory is updated by compare-and-swap of its
- * 16-, 32- or 64-bit word; programs whose results depend on the order of blocks run on one thread (emu_program.ordered). */
+/* Atomics: lane after lane, in lane order.  Where several host threads run blocks, global memory is updated by compare-and-swap
+ * of its 16-, 32- or 64-bit word; programs whose results depend on the order of blocks run on one thread (emu_program.ordered).
+ */
 
 typedef uint64_t (*update_fn)(uint64_t old, uint64_t b, uint64_t c);
 
 static uint64_t read_reg(const void *reg, uint32_t bytes, int lane)
 {
-    return bytes == 2 ? ((const uint16_t *)reg)[lane] : bytes == 4 ? ((const uint32_t *)reg)[lane] : ((const uint64_t *)reg)[lane];
+    return bytes == 2   ? ((const uint16_t *)reg)[lane]
+           : bytes == 4 ? ((const uint32_t *)reg)[lane]
+                        : ((const uint64_t *)reg)[lane];
 }
 
 static void write_reg(void *reg, uint32_t bytes, int lane, uint64_t v)
@@ -78,23 +81,25 @@ static void atom(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, u
     for (int s = 0; s < 3; s++) {
         if (!part[s].mask)
             continue;
-        if (!(s == 0 ? ks_emu_resolve_global(w, in, &part[s]) : s == 1 ? ks_emu_resolve_shared(w, in, &part[s]) : ks_emu_resolve_local(w, in, &part[s])))
+        if (!(s == 0   ? ks_emu_resolve_global(w, in, &part[s])
+              : s == 1 ? ks_emu_resolve_shared(w, in, &part[s])
+                       : ks_emu_resolve_local(w, in, &part[s])))
             return;
         run_part(w, in, &part[s], update);
     }
 }
 
-#define ATOM(name, expr)                                                                          \
-    static uint64_t name##_value(uint64_t old, uint64_t b, uint64_t c)                            \
-    {                                                                                             \
-        (void)old;                                                                                \
-        (void)b;                                                                                  \
-        (void)c;                                                                                  \
-        return (uint64_t)(expr);                                                                  \
-    }                                                                                             \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                \
-    {                                                                                             \
-        atom(w, in, mask, name##_value);                                                          \
+#define ATOM(name, expr)                                                                                                         \
+    static uint64_t name##_value(uint64_t old, uint64_t b, uint64_t c)                                                           \
+    {                                                                                                                            \
+        (void)old;                                                                                                               \
+        (void)b;                                                                                                                 \
+        (void)c;                                                                                                                 \
+        return (uint64_t)(expr);                                                                                                 \
+    }                                                                                                                            \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        atom(w, in, mask, name##_value);                                                                                         \
     }
 ATOM(add, old + b)
 ATOM(and_, old &b)
@@ -117,13 +122,14 @@ ATOM(add_f64, emu_bits64(emu_f64(old) + emu_f64(b)))
 
 static uint32_t half_op(uint32_t x, uint32_t y, int op, bool bf)
 {
-    float p = bf ? emu_bf16_to_float((uint16_t)x) : emu_half_to_float((uint16_t)x), q = bf ? emu_bf16_to_float((uint16_t)y) : emu_half_to_float((uint16_t)y);
+    float p = bf ? emu_bf16_to_float((uint16_t)x) : emu_half_to_float((uint16_t)x),
+          q = bf ? emu_bf16_to_float((uint16_t)y) : emu_half_to_float((uint16_t)y);
     float r = op == 0 ? p + q : op == 1 ? emu_min32(p, q) : emu_max32(p, q);
     return bf ? emu_float_to_bf16(r) : emu_float_to_half(r);
 }
-#define HALF(name, op, bf)                                                                        \
-    ATOM(name, half_op((uint32_t)old & 0xffffu, (uint32_t)b & 0xffffu, op, bf))                   \
-    ATOM(name##x2, half_op((uint32_t)old & 0xffffu, (uint32_t)b & 0xffffu, op, bf) |              \
+#define HALF(name, op, bf)                                                                                                       \
+    ATOM(name, half_op((uint32_t)old & 0xffffu, (uint32_t)b & 0xffffu, op, bf))                                                  \
+    ATOM(name##x2, half_op((uint32_t)old & 0xffffu, (uint32_t)b & 0xffffu, op, bf) |                                             \
                        half_op((uint32_t)old >> 16 & 0xffffu, (uint32_t)b >> 16 & 0xffffu, op, bf) << 16)
 HALF(add_f16, 0, false)
 HALF(add_bf16, 0, true)
@@ -132,13 +138,23 @@ HALF(min_bf16, 1, true)
 HALF(max_f16, 2, false)
 HALF(max_bf16, 2, true)
 
-const struct emu_row ks_emu_rows_atom[] = {
-    {"atom.add.u32", add}, {"atom.add.s32", add}, {"atom.add.u64", add}, {"atom.add.s64", add}, {"atom.add.f32", add_f32}, {"atom.add.f64", add_f64},
-    {"atom.add.f16", add_f16}, {"atom.add.f16x2", add_f16x2}, {"atom.add.bf16", add_bf16}, {"atom.add.bf16x2", add_bf16x2},
-    {"atom.min.f16", min_f16}, {"atom.min.f16x2", min_f16x2}, {"atom.min.bf16", min_bf16}, {"atom.min.bf16x2", min_bf16x2},
-    {"atom.max.f16", max_f16}, {"atom.max.f16x2", max_f16x2}, {"atom.max.bf16", max_bf16}, {"atom.max.bf16x2", max_bf16x2},
-    {"atom.and.b32", and_}, {"atom.and.b64", and_}, {"atom.or.b32", or_}, {"atom.or.b64", or_}, {"atom.xor.b32", xor_}, {"atom.xor.b64", xor_},
-    {"atom.exch.b32", exch}, {"atom.exch.b64", exch}, {"atom.cas.b16", cas_}, {"atom.cas.b32", cas_}, {"atom.cas.b64", cas_},
-    {"atom.inc.u32", inc}, {"atom.dec.u32", dec}, {"atom.min.u32", min_u32}, {"atom.max.u32", max_u32}, {"atom.min.s32", min_s32},
-    {"atom.max.s32", max_s32}, {"atom.min.u64", min_u64}, {"atom.max.u64", max_u64}, {"atom.min.s64", min_s64}, {"atom.max.s64", max_s64},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_atom[] = {{"atom.add.u32", add},       {"atom.add.s32", add},
+                                           {"atom.add.u64", add},       {"atom.add.s64", add},
+                                           {"atom.add.f32", add_f32},   {"atom.add.f64", add_f64},
+                                           {"atom.add.f16", add_f16},   {"atom.add.f16x2", add_f16x2},
+                                           {"atom.add.bf16", add_bf16}, {"atom.add.bf16x2", add_bf16x2},
+                                           {"atom.min.f16", min_f16},   {"atom.min.f16x2", min_f16x2},
+                                           {"atom.min.bf16", min_bf16}, {"atom.min.bf16x2", min_bf16x2},
+                                           {"atom.max.f16", max_f16},   {"atom.max.f16x2", max_f16x2},
+                                           {"atom.max.bf16", max_bf16}, {"atom.max.bf16x2", max_bf16x2},
+                                           {"atom.and.b32", and_},      {"atom.and.b64", and_},
+                                           {"atom.or.b32", or_},        {"atom.or.b64", or_},
+                                           {"atom.xor.b32", xor_},      {"atom.xor.b64", xor_},
+                                           {"atom.exch.b32", exch},     {"atom.exch.b64", exch},
+                                           {"atom.cas.b16", cas_},      {"atom.cas.b32", cas_},
+                                           {"atom.cas.b64", cas_},      {"atom.inc.u32", inc},
+                                           {"atom.dec.u32", dec},       {"atom.min.u32", min_u32},
+                                           {"atom.max.u32", max_u32},   {"atom.min.s32", min_s32},
+                                           {"atom.max.s32", max_s32},   {"atom.min.u64", min_u64},
+                                           {"atom.max.u64", max_u64},   {"atom.min.s64", min_s64},
+                                           {"atom.max.s64", max_s64},   {NULL, NULL}};

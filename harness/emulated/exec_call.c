@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-/* Functions the device runtime provides: printf, assert, malloc, free.  ext: frame offsets of the arguments, target: of the result. */
+/* Functions the device runtime provides: printf, assert, malloc, free.  ext: frame offsets of the arguments, target: of the
+ * result. */
 
 static uint64_t argument(const struct emu_warp *w, const struct emu_insn *in, uint32_t k, int lane, uint32_t bytes)
 {
@@ -55,7 +56,8 @@ static bool format_one(const struct emu_warp *w, const char *spec, uint64_t args
 {
     size_t len = strlen(spec);
     char conv = spec[len - 1];
-    bool is_float = strchr("fFeEgGaA", conv), is_long = strstr(spec, "l") || strchr("sp", conv) || strchr(spec, 'j') || strchr(spec, 'z');
+    bool is_float = strchr("fFeEgGaA", conv),
+         is_long = strstr(spec, "l") || strchr("sp", conv) || strchr(spec, 'j') || strchr(spec, 'z');
     size_t bytes = is_float || is_long ? 8 : 4;
     char plain[64];
     size_t n = 0;
@@ -139,8 +141,10 @@ static void call_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t
             continue;
         KS_AUTO_STR struct ks_str fmt = KS_STR_INIT;
         KS_AUTO_STR struct ks_str out = KS_STR_INIT;
-        if (!read_text(w, argument(w, in, 0, i, 8), i, &fmt) || !format(w, ks_str_cstr(&fmt), argument(w, in, 1, i, 8), i, &out)) {
-            ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", i, "load", argument(w, in, 0, i, 8), "", "printf of memory out of bounds");
+        if (!read_text(w, argument(w, in, 0, i, 8), i, &fmt) ||
+            !format(w, ks_str_cstr(&fmt), argument(w, in, 1, i, 8), i, &out)) {
+            ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", i, "load", argument(w, in, 0, i, 8), "",
+                         "printf of memory out of bounds");
             return;
         }
         if (emu->config.output)
@@ -156,17 +160,19 @@ static void call_assertfail(struct emu_warp *w, const struct emu_insn *in, uint3
     int lane = __builtin_ctz(mask);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     KS_AUTO_STR struct ks_str file = KS_STR_INIT;
-    if (in->n_ext < 3 || !read_text(w, argument(w, in, 0, lane, 8), lane, &text) || !read_text(w, argument(w, in, 1, lane, 8), lane, &file))
+    if (in->n_ext < 3 || !read_text(w, argument(w, in, 0, lane, 8), lane, &text) ||
+        !read_text(w, argument(w, in, 1, lane, 8), lane, &file))
         ks_str_add(&text, "?");
-    ks_emu_fault(w, KS_ERR_DEVICE, "assert", lane, "", 0, "", "assertion `%s' failed at %s:%u", ks_str_cstr(&text), ks_str_cstr(&file),
-                 in->n_ext >= 3 ? (uint32_t)argument(w, in, 2, lane, 4) : 0);
+    ks_emu_fault(w, KS_ERR_DEVICE, "assert", lane, "", 0, "", "assertion `%s' failed at %s:%u", ks_str_cstr(&text),
+                 ks_str_cstr(&file), in->n_ext >= 3 ? (uint32_t)argument(w, in, 2, lane, 4) : 0);
 }
 
 static void call_malloc(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
     for (int i = 0; i < EMU_LANES; i++)
         if (emu_lane(mask, i) && in->n_ext >= 1)
-            result(w, in, i, (uint64_t)(uintptr_t)ks_emu_malloc(w->worker->launch->emu, argument(w, in, 0, i, 8), "kernel malloc"), 8);
+            result(w, in, i,
+                   (uint64_t)(uintptr_t)ks_emu_malloc(w->worker->launch->emu, argument(w, in, 0, i, 8), "kernel malloc"), 8);
 }
 
 static void call_free(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
@@ -184,5 +190,8 @@ static void call_free(struct emu_warp *w, const struct emu_insn *in, uint32_t ma
     }
 }
 
-const struct emu_row ks_emu_rows_call[] = {{"call.vprintf", call_vprintf}, {"call.__assertfail", call_assertfail}, {"call.malloc", call_malloc},
-                                           {"call.free", call_free}, {NULL, NULL}};
+const struct emu_row ks_emu_rows_call[] = {{"call.vprintf", call_vprintf},
+                                           {"call.__assertfail", call_assertfail},
+                                           {"call.malloc", call_malloc},
+                                           {"call.free", call_free},
+                                           {NULL, NULL}};

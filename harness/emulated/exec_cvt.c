@@ -1,9 +1,9 @@
 #include "harness/emulated/exec_float.h"
 #include "harness/emulated/small_float.h"
 
-/* cvt.  Frequent conversions have their own loops; all others go through cvt_any, lane by lane: read as integer or double, round, clamp,
- * write.  For cvt_any: type = destination, vec = source type, rsize / size = bytes of their registers, sub = rounding and flags,
- * space = rounding to an integer (CVT_I*). */
+/* cvt.  Frequent conversions have their own loops; all others go through cvt_any, lane by lane: read as integer or double, round,
+ * clamp, write.  For cvt_any: type = destination, vec = source type, rsize / size = bytes of their registers, sub = rounding and
+ * flags, space = rounding to an integer (CVT_I*). */
 
 enum { CVT_NOT_INTEGRAL, CVT_IN, CVT_IZ, CVT_IM, CVT_IP };
 
@@ -241,9 +241,10 @@ static bool format_of(enum ptx_type t, enum emu_format_id *ret_id, int *ret_bits
         enum ptx_type type;
         enum emu_format_id id;
         int bits;
-    } table[] = {{PTX_f16, EMU_FMT_F16, 16},       {PTX_f16x2, EMU_FMT_F16, 16},   {PTX_bf16, EMU_FMT_BF16, 16}, {PTX_bf16x2, EMU_FMT_BF16, 16},
-                 {PTX_e4m3x2, EMU_FMT_E4M3, 8},    {PTX_e5m2x2, EMU_FMT_E5M2, 8},  {PTX_e2m1x2, EMU_FMT_E2M1, 4}, {PTX_e2m3x2, EMU_FMT_E2M3, 8},
-                 {PTX_e3m2x2, EMU_FMT_E3M2, 8},    {PTX_ue8m0x2, EMU_FMT_UE8M0, 8}};
+    } table[] = {{PTX_f16, EMU_FMT_F16, 16},     {PTX_f16x2, EMU_FMT_F16, 16},  {PTX_bf16, EMU_FMT_BF16, 16},
+                 {PTX_bf16x2, EMU_FMT_BF16, 16}, {PTX_e4m3x2, EMU_FMT_E4M3, 8}, {PTX_e5m2x2, EMU_FMT_E5M2, 8},
+                 {PTX_e2m1x2, EMU_FMT_E2M1, 4},  {PTX_e2m3x2, EMU_FMT_E2M3, 8}, {PTX_e3m2x2, EMU_FMT_E3M2, 8},
+                 {PTX_ue8m0x2, EMU_FMT_UE8M0, 8}};
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         if (table[i].type == t) {
             *ret_id = table[i].id;
@@ -285,11 +286,16 @@ static void cvt_pair(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
     }
 }
 
-const struct emu_row ks_emu_rows_cvt[] = {
-    {"zext.16.32", zext_16_32}, {"sext.16.32", sext_16_32}, {"zext.16.64", zext_16_64}, {"sext.16.64", sext_16_64}, {"zext.32.64", zext_32_64},
-    {"sext.32.64", sext_32_64}, {"trunc.64.32", trunc_64_32}, {"trunc.32.16", trunc_32_16}, {"trunc.64.16", trunc_64_16},
-    {"cvt.rn.f32.s32", f32_s32}, {"cvt.rn.f32.u32", f32_u32}, {"cvt.rn.f64.s32", f64_s32}, {"cvt.f64.s32", f64_s32}, {"cvt.rn.f64.u32", f64_u32},
-    {"cvt.f64.f32", f64_f32}, {"cvt.rn.f32.f64", f32_f64}, {"cvt.f32.bf16", f32_bf16}, {"cvt.rn.bf16.f32", bf16_f32},
-    {"cvt.f32.f16", f32_f16}, {"cvt.rn.f16.f32", f16_f32}, {"cvt.rn.f16x2.f32", f16x2_f32}, {"cvt.rn.bf16x2.f32", bf16x2_f32},
-    {"cvt.rzi.s32.f32", s32_f32_rzi}, {"cvt.any", cvt_any}, {"cvt.pair", cvt_pair},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_cvt[] = {{"zext.16.32", zext_16_32},       {"sext.16.32", sext_16_32},
+                                          {"zext.16.64", zext_16_64},       {"sext.16.64", sext_16_64},
+                                          {"zext.32.64", zext_32_64},       {"sext.32.64", sext_32_64},
+                                          {"trunc.64.32", trunc_64_32},     {"trunc.32.16", trunc_32_16},
+                                          {"trunc.64.16", trunc_64_16},     {"cvt.rn.f32.s32", f32_s32},
+                                          {"cvt.rn.f32.u32", f32_u32},      {"cvt.rn.f64.s32", f64_s32},
+                                          {"cvt.f64.s32", f64_s32},         {"cvt.rn.f64.u32", f64_u32},
+                                          {"cvt.f64.f32", f64_f32},         {"cvt.rn.f32.f64", f32_f64},
+                                          {"cvt.f32.bf16", f32_bf16},       {"cvt.rn.bf16.f32", bf16_f32},
+                                          {"cvt.f32.f16", f32_f16},         {"cvt.rn.f16.f32", f16_f32},
+                                          {"cvt.rn.f16x2.f32", f16x2_f32},  {"cvt.rn.bf16x2.f32", bf16x2_f32},
+                                          {"cvt.rzi.s32.f32", s32_f32_rzi}, {"cvt.any", cvt_any},
+                                          {"cvt.pair", cvt_pair},           {NULL, NULL}};

@@ -30,28 +30,29 @@ EMU_UNARY(sqrt_, double, double, __builtin_sqrt(x))
 EMU_UNARY(rcp_, double, double, 1.0 / x)
 /* .approx.ftz.f64 works on the upper 32 bits only: 20 bits of mantissa, the low word is zero. */
 EMU_UNARY(rcp_approx, uint64_t, double, emu_bits64(1.0 / emu_f64(emu_bits64(x) & 0xffffffff00000000ull)) & 0xffffffff00000000ull)
-EMU_UNARY(rsqrt_approx, uint64_t, double, emu_bits64(1.0 / __builtin_sqrt(emu_f64(emu_bits64(x) & 0xffffffff00000000ull))) & 0xffffffff00000000ull)
+EMU_UNARY(rsqrt_approx, uint64_t, double,
+          emu_bits64(1.0 / __builtin_sqrt(emu_f64(emu_bits64(x) & 0xffffffff00000000ull))) & 0xffffffff00000000ull)
 EMU_UNARY(rsqrt_, double, double, 1.0 / __builtin_sqrt(x))
 
-#define F64_SLOW(name, n_args, expr)                                                              \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                \
-    {                                                                                             \
-        double *d = RD(in->d);                                                                    \
-        const double *a = RD(in->a), *b = RD(n_args > 1 ? in->b : in->a), *c = RD(n_args > 2 ? in->c : in->a); \
-        emu_round_set(in->sub);                                                                   \
-        FOR_LANES(i)                                                                              \
-        {                                                                                         \
-            if (!emu_lane(mask, i))                                                               \
-                continue;                                                                         \
-            double x = a[i], y = b[i], z = c[i];                                                  \
-            EMU_PIN(x);                                                                           \
-            EMU_PIN(y);                                                                           \
-            EMU_PIN(z);                                                                           \
-            double r = (expr);                                                                    \
-            EMU_PIN(r);                                                                           \
-            d[i] = r;                                                                             \
-        }                                                                                         \
-        fesetround(FE_TONEAREST);                                                                 \
+#define F64_SLOW(name, n_args, expr)                                                                                             \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        double *d = RD(in->d);                                                                                                   \
+        const double *a = RD(in->a), *b = RD(n_args > 1 ? in->b : in->a), *c = RD(n_args > 2 ? in->c : in->a);                   \
+        emu_round_set(in->sub);                                                                                                  \
+        FOR_LANES(i)                                                                                                             \
+        {                                                                                                                        \
+            if (!emu_lane(mask, i))                                                                                              \
+                continue;                                                                                                        \
+            double x = a[i], y = b[i], z = c[i];                                                                                 \
+            EMU_PIN(x);                                                                                                          \
+            EMU_PIN(y);                                                                                                          \
+            EMU_PIN(z);                                                                                                          \
+            double r = (expr);                                                                                                   \
+            EMU_PIN(r);                                                                                                          \
+            d[i] = r;                                                                                                            \
+        }                                                                                                                        \
+        fesetround(FE_TONEAREST);                                                                                                \
     }
 F64_SLOW(add_slow, 2, x + y)
 F64_SLOW(sub_slow, 2, x - y)
@@ -68,16 +69,34 @@ static void testp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     FOR_LANES(i)
     {
         int c = fpclassify(a[i]);
-        bool is[6] = {c != FP_NAN && c != FP_INFINITE, c == FP_INFINITE, c != FP_NAN, c == FP_NAN, c == FP_NORMAL, c == FP_SUBNORMAL};
+        bool is[6] = {
+            c != FP_NAN && c != FP_INFINITE, c == FP_INFINITE, c != FP_NAN, c == FP_NAN, c == FP_NORMAL, c == FP_SUBNORMAL};
         r |= (uint32_t)is[in->sub] << i;
     }
     emu_set_pred(&RP(in->d), r, mask);
 }
 
-const struct emu_row ks_emu_rows_f64[] = {
-    {"add.f64", add}, {"sub.f64", sub}, {"mul.f64", mul}, {"div.f64", quot}, {"fma.f64", fma_}, {"min.f64", min}, {"max.f64", max},
-    {"neg.f64", neg_}, {"abs.f64", abs_}, {"copysign.f64", copysign_}, {"sqrt.f64", sqrt_}, {"rcp.f64", rcp_},
-    {"rcp.approx.f64", rcp_approx}, {"rsqrt.approx.f64", rsqrt_}, {"rsqrt.approx.ftz.f64", rsqrt_approx},
-    {"add.slow.f64", add_slow}, {"sub.slow.f64", sub_slow}, {"mul.slow.f64", mul_slow}, {"div.slow.f64", div_slow},
-    {"fma.slow.f64", fma_slow}, {"rcp.slow.f64", rcp_slow}, {"sqrt.slow.f64", sqrt_slow}, {"testp.f64", testp},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_f64[] = {{"add.f64", add},
+                                          {"sub.f64", sub},
+                                          {"mul.f64", mul},
+                                          {"div.f64", quot},
+                                          {"fma.f64", fma_},
+                                          {"min.f64", min},
+                                          {"max.f64", max},
+                                          {"neg.f64", neg_},
+                                          {"abs.f64", abs_},
+                                          {"copysign.f64", copysign_},
+                                          {"sqrt.f64", sqrt_},
+                                          {"rcp.f64", rcp_},
+                                          {"rcp.approx.f64", rcp_approx},
+                                          {"rsqrt.approx.f64", rsqrt_},
+                                          {"rsqrt.approx.ftz.f64", rsqrt_approx},
+                                          {"add.slow.f64", add_slow},
+                                          {"sub.slow.f64", sub_slow},
+                                          {"mul.slow.f64", mul_slow},
+                                          {"div.slow.f64", div_slow},
+                                          {"fma.slow.f64", fma_slow},
+                                          {"rcp.slow.f64", rcp_slow},
+                                          {"sqrt.slow.f64", sqrt_slow},
+                                          {"testp.f64", testp},
+                                          {NULL, NULL}};

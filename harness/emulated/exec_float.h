@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_EXEC_FLOAT_H
 #define KS_HARNESS_EMULATED_EXEC_FLOAT_H
 
-/* Scalar pieces of floating-point semantics, written without branches where they run in vectorised loops.  Results that are NaN become
- * PTX's canonical NaN (0x7fffffff for f32, 0x7fff for the 16-bit types). */
+/* Scalar pieces of floating-point semantics, written without branches where they run in vectorised loops.  Results that are NaN
+ * become PTX's canonical NaN (0x7fffffff for f32, 0x7fff for the 16-bit types). */
 
 #include "harness/emulated/exec.h"
 
@@ -13,17 +13,17 @@
 #endif
 
 /* sub of the slow forms: rounding mode, then flags. */
-#define EMU_RN 0
-#define EMU_RZ 1
-#define EMU_RM 2
-#define EMU_RP 3
-#define EMU_RNA 4 /* nearest, ties away; cvt to tf32 only */
-#define EMU_ROUND 7
-#define EMU_FTZ 8
-#define EMU_SAT 16
-#define EMU_NAN 32
+#define EMU_RN      0
+#define EMU_RZ      1
+#define EMU_RM      2
+#define EMU_RP      3
+#define EMU_RNA     4 /* nearest, ties away; cvt to tf32 only */
+#define EMU_ROUND   7
+#define EMU_FTZ     8
+#define EMU_SAT     16
+#define EMU_NAN     32
 #define EMU_XORSIGN 64
-#define EMU_RELU 128
+#define EMU_RELU    128
 
 static inline float emu_ftz(float x)
 {
@@ -59,7 +59,8 @@ static inline float emu_max32(float x, float y)
 /* Host rounding for the slow forms. */
 static inline void emu_round_set(int sub)
 {
-    static const int mode[8] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST, FE_TONEAREST, FE_TONEAREST, FE_TONEAREST};
+    static const int mode[8] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,  FE_UPWARD,
+                                FE_TONEAREST, FE_TONEAREST,  FE_TONEAREST, FE_TONEAREST};
     fesetround(mode[sub & EMU_ROUND]);
 }
 /* Keeps the compiler from moving arithmetic across a change of rounding mode. */
@@ -113,7 +114,8 @@ static inline void emu_floats_to_halves(const float *f, uint16_t *h)
 {
 #if defined(__F16C__)
     for (int i = 0; i < EMU_LANES; i += 8)
-        _mm_storeu_si128((__m128i *)(h + i), _mm256_cvtps_ph(_mm256_loadu_ps(f + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm_storeu_si128((__m128i *)(h + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(f + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     FOR_LANES(i) h[i] = (h[i] & 0x7fffu) > 0x7c00u ? 0x7fffu : h[i];
 #else
     FOR_LANES(i) h[i] = emu_float_to_half(f[i]);

@@ -1,7 +1,7 @@
 #include "harness/emulated/exec_float.h"
 
-/* f16, bf16 and their packed pairs: operands widen to f32 (fma: f64), the result is rounded once.  A packed register of 32 lanes is 64
- * halves, so the x2 forms run the scalar form's loops twice. */
+/* f16, bf16 and their packed pairs: operands widen to f32 (fma: f64), the result is rounded once.  A packed register of 32 lanes
+ * is 64 halves, so the x2 forms run the scalar form's loops twice. */
 
 enum half_op { H_ADD, H_SUB, H_MUL, H_MIN, H_MAX, H_NEG, H_ABS, H_EX2, H_TANH, H_FMA };
 
@@ -145,22 +145,22 @@ static void run2(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, e
     FOR_LANES(i) d[i] = (mask >> i & 1u) ? (uint32_t)r[1][i] << 16 | r[0][i] : d[i];
 }
 
-#define HALF(name, op)                                                                                      \
-    static void name##_f16(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                    \
-    {                                                                                                       \
-        run1(w, in, mask, op, false);                                                                       \
-    }                                                                                                       \
-    static void name##_bf16(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                   \
-    {                                                                                                       \
-        run1(w, in, mask, op, true);                                                                        \
-    }                                                                                                       \
-    static void name##_f16x2(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                  \
-    {                                                                                                       \
-        run2(w, in, mask, op, false);                                                                       \
-    }                                                                                                       \
-    static void name##_bf16x2(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                 \
-    {                                                                                                       \
-        run2(w, in, mask, op, true);                                                                        \
+#define HALF(name, op)                                                                                                           \
+    static void name##_f16(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                         \
+    {                                                                                                                            \
+        run1(w, in, mask, op, false);                                                                                            \
+    }                                                                                                                            \
+    static void name##_bf16(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                        \
+    {                                                                                                                            \
+        run1(w, in, mask, op, true);                                                                                             \
+    }                                                                                                                            \
+    static void name##_f16x2(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                       \
+    {                                                                                                                            \
+        run2(w, in, mask, op, false);                                                                                            \
+    }                                                                                                                            \
+    static void name##_bf16x2(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                      \
+    {                                                                                                                            \
+        run2(w, in, mask, op, true);                                                                                             \
     }
 HALF(add, H_ADD)
 HALF(sub, H_SUB)
@@ -174,6 +174,10 @@ HALF(ex2, H_EX2)
 HALF(tanh, H_TANH)
 
 /* Comparisons of 16-bit floats are in exec_cmp.c. */
-#define ROWS(name) {#name ".f16", name##_f16}, {#name ".bf16", name##_bf16}, {#name ".f16x2", name##_f16x2}, {#name ".bf16x2", name##_bf16x2}
-const struct emu_row ks_emu_rows_half[] = {ROWS(add), ROWS(sub), ROWS(mul), ROWS(fma), ROWS(min), ROWS(max), ROWS(neg), ROWS(abs), ROWS(ex2),
-                                           ROWS(tanh), {NULL, NULL}};
+#define ROWS(name)                                                                                                               \
+    {#name ".f16", name##_f16}, {#name ".bf16", name##_bf16}, {#name ".f16x2", name##_f16x2},                                    \
+    {                                                                                                                            \
+#name ".bf16x2", name##_bf16x2                                                                                           \
+    }
+const struct emu_row ks_emu_rows_half[] = {ROWS(add), ROWS(sub), ROWS(mul), ROWS(fma),  ROWS(min),   ROWS(max),
+                                           ROWS(neg), ROWS(abs), ROWS(ex2), ROWS(tanh), {NULL, NULL}};

@@ -1,7 +1,7 @@
 #include "harness/emulated/exec_mem.h"
 
-/* Loads and stores.  in: a = address register (flags EMU_WIDE: 64 bits), imm = offset, size and vec of the access, rsize = bytes of a
- * register lane, EMU_SIGNED: extend the sign; registers: d (load) or b (store), for vectors ext[0..vec). */
+/* Loads and stores.  in: a = address register (flags EMU_WIDE: 64 bits), imm = offset, size and vec of the access, rsize = bytes
+ * of a register lane, EMU_SIGNED: extend the sign; registers: d (load) or b (store), for vectors ext[0..vec). */
 
 static inline bool is_wide(const struct emu_insn *in)
 {
@@ -63,8 +63,8 @@ static void load_lanes(struct emu_warp *w, const struct emu_insn *in, struct emu
         uint64_t *d = emu_at(w, in->d);
         for (int h = 0; h < 2; h++)
             FOR_LANES(i)
-            if (emu_lane(mask, i))
-                d[h * EMU_LANES + i] = load_value(x->ad[i] + 8 * (uint64_t)h, 8, false);
+        if (emu_lane(mask, i))
+            d[h * EMU_LANES + i] = load_value(x->ad[i] + 8 * (uint64_t)h, 8, false);
         return;
     }
     bool row = mask == EMU_FULL && in->vec == 1 && size == in->rsize && consecutive(x->ad, size);
@@ -107,8 +107,8 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
         const uint64_t *s = emu_at(w, in->b);
         for (int h = 0; h < 2; h++)
             FOR_LANES(i)
-            if (emu_lane(mask, i))
-                memcpy((void *)(uintptr_t)(x->ad[i] + 8 * (uint64_t)h), &s[h * EMU_LANES + i], 8);
+        if (emu_lane(mask, i))
+            memcpy((void *)(uintptr_t)(x->ad[i] + 8 * (uint64_t)h), &s[h * EMU_LANES + i], 8);
         return;
     }
     if (mask == EMU_FULL && in->vec == 1 && size == in->rsize && consecutive(x->ad, size)) {
@@ -128,25 +128,25 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
     }
 }
 
-#define SPACE(space)                                                                              \
-    static void ld_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)          \
-    {                                                                                             \
-        struct emu_access x;                                                                      \
-        x.bytes = (uint32_t)in->size * in->vec;                                                   \
-        x.store = x.atomic = false;                                                               \
-        ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                               \
-        if (ks_emu_resolve_##space(w, in, &x))                                                    \
-            load_lanes(w, in, &x);                                                                \
-    }                                                                                             \
-    static void st_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)          \
-    {                                                                                             \
-        struct emu_access x;                                                                      \
-        x.bytes = (uint32_t)in->size * in->vec;                                                   \
-        x.store = true;                                                                           \
-        x.atomic = false;                                                                         \
-        ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                               \
-        if (ks_emu_resolve_##space(w, in, &x))                                                    \
-            store_lanes(w, in, &x);                                                               \
+#define SPACE(space)                                                                                                             \
+    static void ld_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                         \
+    {                                                                                                                            \
+        struct emu_access x;                                                                                                     \
+        x.bytes = (uint32_t)in->size * in->vec;                                                                                  \
+        x.store = x.atomic = false;                                                                                              \
+        ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                                                              \
+        if (ks_emu_resolve_##space(w, in, &x))                                                                                   \
+            load_lanes(w, in, &x);                                                                                               \
+    }                                                                                                                            \
+    static void st_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                         \
+    {                                                                                                                            \
+        struct emu_access x;                                                                                                     \
+        x.bytes = (uint32_t)in->size * in->vec;                                                                                  \
+        x.store = true;                                                                                                          \
+        x.atomic = false;                                                                                                        \
+        ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                                                              \
+        if (ks_emu_resolve_##space(w, in, &x))                                                                                   \
+            store_lanes(w, in, &x);                                                                                              \
     }
 SPACE(global)
 SPACE(shared)
@@ -179,7 +179,9 @@ static void st_local(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
 
 static bool resolve_part(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x, int space)
 {
-    return space == 0 ? ks_emu_resolve_global(w, in, x) : space == 1 ? ks_emu_resolve_shared(w, in, x) : ks_emu_resolve_local(w, in, x);
+    return space == 0   ? ks_emu_resolve_global(w, in, x)
+           : space == 1 ? ks_emu_resolve_shared(w, in, x)
+                        : ks_emu_resolve_local(w, in, x);
 }
 static void generic(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, bool store)
 {
@@ -234,8 +236,7 @@ static void isspacep(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
     emu_set_pred(&RP(in->d), r, mask);
 }
 
-const struct emu_row ks_emu_rows_mem[] = {
-    {"ld.global", ld_global}, {"st.global", st_global}, {"ld.shared", ld_shared}, {"st.shared", st_shared}, {"ld.local", ld_local},
-    {"st.local", st_local}, {"ld.generic", ld_generic}, {"st.generic", st_generic}, {"nothing", nothing}, {"fence", fence},
-    {"isspacep", isspacep},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_mem[] = {{"ld.global", ld_global},   {"st.global", st_global},   {"ld.shared", ld_shared},
+                                          {"st.shared", st_shared},   {"ld.local", ld_local},     {"st.local", st_local},
+                                          {"ld.generic", ld_generic}, {"st.generic", st_generic}, {"nothing", nothing},
+                                          {"fence", fence},           {"isspacep", isspacep},     {NULL, NULL}};

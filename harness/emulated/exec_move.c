@@ -17,7 +17,8 @@ static void mov_128(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
         FOR_LANES(i) d[h * EMU_LANES + i] = (mask >> i & 1u) ? a[h * EMU_LANES + i] : d[h * EMU_LANES + i];
 }
 
-/* Pack: d is made of ext[0] (lowest) ... ; unpack: the reverse.  A 128-bit register is a plane of low and a plane of high words. */
+/* Pack: d is made of ext[0] (lowest) ... ; unpack: the reverse.  A 128-bit register is a plane of low and a plane of high words.
+ */
 EMU_BINARY(pack_16_32, uint32_t, uint16_t, (uint32_t)y << 16 | x)
 EMU_BINARY(pack_32_64, uint64_t, uint32_t, (uint64_t)y << 32 | x)
 EMU_UNARY(low_32_16, uint16_t, uint32_t, x)
@@ -140,11 +141,33 @@ static void clock64(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
     FOR_LANES(i) d[i] = (mask >> i & 1u) ? w->insts : d[i];
 }
 
-const struct emu_row ks_emu_rows_move[] = {
-    {"mov.16", mov_16}, {"mov.32", mov_32}, {"mov.64", mov_64}, {"mov.pred", mov_pred}, {"mov.128", mov_128}, {"pack.16.32", pack_16_32},
-    {"pack.32.64", pack_32_64}, {"pack.16.64", pack_16_64}, {"pack.8.32", pack_8_32}, {"pack.64.128", pack_64_128}, {"pack.32.128", pack_32_128},
-    {"low.32.16", low_32_16}, {"high.32.16", high_32_16}, {"low.64.32", low_64_32}, {"high.64.32", high_64_32}, {"part.64.16", part_64_16},
-    {"part.32.8", part_32_8}, {"part.128.64", part_128_64}, {"part.128.32", part_128_32}, {"frame.64", frame_address}, {"frame.32", frame_address_32},
-    {"tid", tid}, {"ctaid", ctaid}, {"warpid", warpid}, {"smid", smid}, {"laneid", laneid}, {"lanemask", lanemask}, {"clock32", clock32},
-    {"clock64", clock64},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_move[] = {{"mov.16", mov_16},
+                                           {"mov.32", mov_32},
+                                           {"mov.64", mov_64},
+                                           {"mov.pred", mov_pred},
+                                           {"mov.128", mov_128},
+                                           {"pack.16.32", pack_16_32},
+                                           {"pack.32.64", pack_32_64},
+                                           {"pack.16.64", pack_16_64},
+                                           {"pack.8.32", pack_8_32},
+                                           {"pack.64.128", pack_64_128},
+                                           {"pack.32.128", pack_32_128},
+                                           {"low.32.16", low_32_16},
+                                           {"high.32.16", high_32_16},
+                                           {"low.64.32", low_64_32},
+                                           {"high.64.32", high_64_32},
+                                           {"part.64.16", part_64_16},
+                                           {"part.32.8", part_32_8},
+                                           {"part.128.64", part_128_64},
+                                           {"part.128.32", part_128_32},
+                                           {"frame.64", frame_address},
+                                           {"frame.32", frame_address_32},
+                                           {"tid", tid},
+                                           {"ctaid", ctaid},
+                                           {"warpid", warpid},
+                                           {"smid", smid},
+                                           {"laneid", laneid},
+                                           {"lanemask", lanemask},
+                                           {"clock32", clock32},
+                                           {"clock64", clock64},
+                                           {NULL, NULL}};

@@ -1,7 +1,7 @@
 #include "harness/emulated/exec_float.h"
 
-/* Approximate functions.  The hardware uses tables; here each is computed in double precision and rounded once, which is within the
- * error the PTX ISA documents for it.  ex2 and lg2 are polynomials so that they vectorise. */
+/* Approximate functions.  The hardware uses tables; here each is computed in double precision and rounded once, which is within
+ * the error the PTX ISA documents for it.  ex2 and lg2 are polynomials so that they vectorise. */
 
 static inline double exp2_poly(double f) /* |f| <= 0.5 */
 {
@@ -67,26 +67,26 @@ EMU_UNARY(lg2_ftz, float, float, lg2(emu_ftz(x)))
 EMU_UNARY(rsqrt_, float, float, rsqrt1(x))
 EMU_UNARY(rsqrt_ftz, float, float, rsqrt1(emu_ftz(x)))
 
-#define LIBM(name, expr)                                                                          \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                \
-    {                                                                                             \
-        float *d = RF(in->d);                                                                     \
-        const float *a = RF(in->a);                                                               \
-        FOR_LANES(i)                                                                              \
-        {                                                                                         \
-            if (!emu_lane(mask, i))                                                               \
-                continue;                                                                         \
-            float x = (in->sub & EMU_FTZ) ? emu_ftz(a[i]) : a[i];                                 \
-            float r = emu_nan32((float)(expr));                                                   \
-            d[i] = (in->sub & EMU_FTZ) ? emu_ftz(r) : r;                                          \
-        }                                                                                         \
+#define LIBM(name, expr)                                                                                                         \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        float *d = RF(in->d);                                                                                                    \
+        const float *a = RF(in->a);                                                                                              \
+        FOR_LANES(i)                                                                                                             \
+        {                                                                                                                        \
+            if (!emu_lane(mask, i))                                                                                              \
+                continue;                                                                                                        \
+            float x = (in->sub & EMU_FTZ) ? emu_ftz(a[i]) : a[i];                                                                \
+            float r = emu_nan32((float)(expr));                                                                                  \
+            d[i] = (in->sub & EMU_FTZ) ? emu_ftz(r) : r;                                                                         \
+        }                                                                                                                        \
     }
 LIBM(sin_, sin((double)x))
 LIBM(cos_, cos((double)x))
 LIBM(tanh_, tanh((double)x))
 
-const struct emu_row ks_emu_rows_special[] = {
-    {"ex2.approx.f32", ex2_}, {"ex2.approx.ftz.f32", ex2_ftz}, {"lg2.approx.f32", lg2_}, {"lg2.approx.ftz.f32", lg2_ftz},
-    {"rsqrt.approx.f32", rsqrt_}, {"rsqrt.approx.ftz.f32", rsqrt_ftz}, {"sin.approx.f32", sin_}, {"cos.approx.f32", cos_},
-    {"tanh.approx.f32", tanh_},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_special[] = {{"ex2.approx.f32", ex2_},     {"ex2.approx.ftz.f32", ex2_ftz},
+                                              {"lg2.approx.f32", lg2_},     {"lg2.approx.ftz.f32", lg2_ftz},
+                                              {"rsqrt.approx.f32", rsqrt_}, {"rsqrt.approx.ftz.f32", rsqrt_ftz},
+                                              {"sin.approx.f32", sin_},     {"cos.approx.f32", cos_},
+                                              {"tanh.approx.f32", tanh_},   {NULL, NULL}};

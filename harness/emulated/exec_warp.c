@@ -45,12 +45,13 @@ static void shfl(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, e
     if (in->n_ext > 1)
         emu_set_pred(&RP(in->ext[1]), inside, mask);
     if (suspect >= 0 && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
-        ks_emu_report(w, "shuffle-source", suspect, w->pc, "", mask, "", NULL, "shuffle reads a lane that takes no part: member lanes are 0x%08x", mask);
+        ks_emu_report(w, "shuffle-source", suspect, w->pc, "", mask, "", NULL,
+                      "shuffle reads a lane that takes no part: member lanes are 0x%08x", mask);
 }
-#define SHFL(name, mode)                                                                          \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                \
-    {                                                                                             \
-        shfl(w, in, mask, mode);                                                                  \
+#define SHFL(name, mode)                                                                                                         \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        shfl(w, in, mask, mode);                                                                                                 \
     }
 SHFL(shfl_up, SHFL_UP)
 SHFL(shfl_down, SHFL_DOWN)
@@ -89,44 +90,44 @@ static void elect(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     emu_set_pred(&RP(in->ext[0]), 1u << lead, mask);
 }
 
-#define MATCH(suffix, T)                                                                          \
-    static void match_any_##suffix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)  \
-    {                                                                                             \
-        uint32_t *d = R32(in->d), r[EMU_LANES];                                                   \
-        const T *a = emu_at(w, in->a);                                                            \
-        FOR_LANES(i)                                                                              \
-        {                                                                                         \
-            uint32_t same = 0;                                                                    \
-            for (int j = 0; j < EMU_LANES; j++)                                                   \
-                same |= (uint32_t)(a[j] == a[i]) << j;                                            \
-            r[i] = same & mask;                                                                   \
-        }                                                                                         \
-        FOR_LANES(i) d[i] = emu_lane(mask, i) ? r[i] : d[i];                                      \
-    }                                                                                             \
-    static void match_all_##suffix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)  \
-    {                                                                                             \
-        const T *a = emu_at(w, in->a), v = a[__builtin_ctz(mask)];                                \
-        uint32_t same = 0;                                                                        \
-        FOR_LANES(i) same |= (uint32_t)(a[i] == v) << i;                                          \
-        bool all = (same & mask) == mask;                                                         \
-        spread(R32(in->d), all ? mask : 0, mask);                                                 \
-        if (in->n_ext)                                                                            \
-            emu_set_pred(&RP(in->ext[0]), all ? EMU_FULL : 0, mask);                              \
+#define MATCH(suffix, T)                                                                                                         \
+    static void match_any_##suffix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                 \
+    {                                                                                                                            \
+        uint32_t *d = R32(in->d), r[EMU_LANES];                                                                                  \
+        const T *a = emu_at(w, in->a);                                                                                           \
+        FOR_LANES(i)                                                                                                             \
+        {                                                                                                                        \
+            uint32_t same = 0;                                                                                                   \
+            for (int j = 0; j < EMU_LANES; j++)                                                                                  \
+                same |= (uint32_t)(a[j] == a[i]) << j;                                                                           \
+            r[i] = same & mask;                                                                                                  \
+        }                                                                                                                        \
+        FOR_LANES(i) d[i] = emu_lane(mask, i) ? r[i] : d[i];                                                                     \
+    }                                                                                                                            \
+    static void match_all_##suffix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                 \
+    {                                                                                                                            \
+        const T *a = emu_at(w, in->a), v = a[__builtin_ctz(mask)];                                                               \
+        uint32_t same = 0;                                                                                                       \
+        FOR_LANES(i) same |= (uint32_t)(a[i] == v) << i;                                                                         \
+        bool all = (same & mask) == mask;                                                                                        \
+        spread(R32(in->d), all ? mask : 0, mask);                                                                                \
+        if (in->n_ext)                                                                                                           \
+            emu_set_pred(&RP(in->ext[0]), all ? EMU_FULL : 0, mask);                                                             \
     }
 MATCH(32, uint32_t)
 MATCH(64, uint64_t)
 
-#define REDUX(name, T, start, expr)                                                               \
-    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                \
-    {                                                                                             \
-        const T *a = emu_at(w, in->a);                                                            \
-        T x = (start);                                                                            \
-        FOR_LANES(i)                                                                              \
-        {                                                                                         \
-            T y = a[i];                                                                           \
-            x = emu_lane(mask, i) ? (T)(expr) : x;                                                \
-        }                                                                                         \
-        spread(R32(in->d), (uint32_t)x, mask);                                                    \
+#define REDUX(name, T, start, expr)                                                                                              \
+    static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \
+    {                                                                                                                            \
+        const T *a = emu_at(w, in->a);                                                                                           \
+        T x = (start);                                                                                                           \
+        FOR_LANES(i)                                                                                                             \
+        {                                                                                                                        \
+            T y = a[i];                                                                                                          \
+            x = emu_lane(mask, i) ? (T)(expr) : x;                                                                               \
+        }                                                                                                                        \
+        spread(R32(in->d), (uint32_t)x, mask);                                                                                   \
     }
 REDUX(redux_add, uint32_t, 0, x + y)
 REDUX(redux_and, uint32_t, EMU_FULL, x &y)
@@ -178,11 +179,30 @@ static void frame_copy(struct emu_warp *w, const struct emu_insn *in, uint32_t m
     }
 }
 
-const struct emu_row ks_emu_rows_warp[] = {
-    {"shfl.up", shfl_up}, {"shfl.down", shfl_down}, {"shfl.bfly", shfl_bfly}, {"shfl.idx", shfl_idx}, {"vote.all", vote_all},
-    {"vote.any", vote_any}, {"vote.uni", vote_uni}, {"vote.ballot", vote_ballot}, {"activemask", activemask}, {"elect", elect},
-    {"match.any.b32", match_any_32}, {"match.any.b64", match_any_64}, {"match.all.b32", match_all_32}, {"match.all.b64", match_all_64},
-    {"redux.add.u32", redux_add}, {"redux.add.s32", redux_add}, {"redux.and.b32", redux_and}, {"redux.or.b32", redux_or},
-    {"redux.xor.b32", redux_xor}, {"redux.min.u32", redux_min_u32}, {"redux.max.u32", redux_max_u32}, {"redux.min.s32", redux_min_s32},
-    {"redux.max.s32", redux_max_s32}, {"redux.min.f32", redux_min_f32}, {"redux.max.f32", redux_max_f32}, {"frame_copy", frame_copy},
-    {NULL, NULL}};
+const struct emu_row ks_emu_rows_warp[] = {{"shfl.up", shfl_up},
+                                           {"shfl.down", shfl_down},
+                                           {"shfl.bfly", shfl_bfly},
+                                           {"shfl.idx", shfl_idx},
+                                           {"vote.all", vote_all},
+                                           {"vote.any", vote_any},
+                                           {"vote.uni", vote_uni},
+                                           {"vote.ballot", vote_ballot},
+                                           {"activemask", activemask},
+                                           {"elect", elect},
+                                           {"match.any.b32", match_any_32},
+                                           {"match.any.b64", match_any_64},
+                                           {"match.all.b32", match_all_32},
+                                           {"match.all.b64", match_all_64},
+                                           {"redux.add.u32", redux_add},
+                                           {"redux.add.s32", redux_add},
+                                           {"redux.and.b32", redux_and},
+                                           {"redux.or.b32", redux_or},
+                                           {"redux.xor.b32", redux_xor},
+                                           {"redux.min.u32", redux_min_u32},
+                                           {"redux.max.u32", redux_max_u32},
+                                           {"redux.min.s32", redux_min_s32},
+                                           {"redux.max.s32", redux_max_s32},
+                                           {"redux.min.f32", redux_min_f32},
+                                           {"redux.max.f32", redux_max_f32},
+                                           {"frame_copy", frame_copy},
+                                           {NULL, NULL}};

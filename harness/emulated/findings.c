@@ -3,9 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What the checks found.  Findings of one kind at one instruction (and, for races, the same other instruction) are one, with a count; it
- * keeps the lowest block and thread that showed it, whatever order host threads came in.  Addresses are given as offsets into their
- * allocation, since absolute ones differ from run to run. */
+/* What the checks found.  Findings of one kind at one instruction (and, for races, the same other instruction) are one, with a
+ * count; it keeps the lowest block and thread that showed it, whatever order host threads came in.  Addresses are given as
+ * offsets into their allocation, since absolute ones differ from run to run. */
 
 #define MAX_FINDINGS 100
 
@@ -86,15 +86,15 @@ static struct emu_finding *same(struct ks_emu *emu, const struct emu_finding *f)
 {
     for (size_t i = 0; i < emu->findings.n; i++) {
         struct emu_finding *g = emu->findings.data[i];
-        if (g->ptx_line == f->ptx_line && ks_streq(g->kind, f->kind) && ks_streq(g->kernel, f->kernel) && ks_streq(g->access, f->access) &&
-            g->other_ptx_line == f->other_ptx_line && ks_streq(g->allocation, f->allocation))
+        if (g->ptx_line == f->ptx_line && ks_streq(g->kind, f->kind) && ks_streq(g->kernel, f->kernel) &&
+            ks_streq(g->access, f->access) && g->other_ptx_line == f->other_ptx_line && ks_streq(g->allocation, f->allocation))
             return g;
     }
     return NULL;
 }
 
-static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address, const char *space,
-                const struct emu_party *other, const char *text)
+static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
+                const char *space, const struct emu_party *other, const char *text)
 {
     const struct emu_launch *l = w->block->launch;
     struct ks_emu *emu = l->emu;
@@ -134,8 +134,8 @@ static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, con
     (void)pthread_mutex_unlock(&emu->lock);
 }
 
-void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address, const char *space,
-                   const struct emu_party *other, const char *fmt, ...)
+void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
+                   const char *space, const struct emu_party *other, const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -145,8 +145,8 @@ void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, 
     add(w, kind, lane, pc, access, address, space, other, text);
 }
 
-void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address, const char *space,
-                  const char *fmt, ...)
+void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
+                  const char *space, const char *fmt, ...)
 {
     struct emu_launch *l = w->block->launch;
     char text[512];
@@ -166,8 +166,8 @@ void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int l
         l->fail_block = w->block->linear;
         l->stop_after = w->block->linear;
         (void)ks_fail_at(&l->fail, code, file ? file : "<ptx>", file ? line : ptx_line, 0,
-                         "run '%s': %s: %s, block (%u,%u,%u) thread (%u,%u,%u)", l->program->name, kind, text, w->block->id[0], w->block->id[1],
-                         w->block->id[2], w->tid[0][lane & 31], w->tid[1][lane & 31], w->tid[2][lane & 31]);
+                         "run '%s': %s: %s, block (%u,%u,%u) thread (%u,%u,%u)", l->program->name, kind, text, w->block->id[0],
+                         w->block->id[1], w->block->id[2], w->tid[0][lane & 31], w->tid[1][lane & 31], w->tid[2][lane & 31]);
     }
     (void)pthread_mutex_unlock(&l->emu->lock);
 }

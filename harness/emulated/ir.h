@@ -2,11 +2,12 @@
 #define KS_HARNESS_EMULATED_IR_H
 
 /* Decoded kernels.  A program is one kernel with every device function it can reach, callees first (so that the lowest-pc-first
- * scheduler finishes calls before their callers go on).  An instruction is 64 bytes: a handler over 32 lanes and operand references.
+ * scheduler finishes calls before their callers go on).  An instruction is 64 bytes: a handler over 32 lanes and operand
+ * references.
  *
  * References: bit 0 clear: byte offset into the warp's register file; bit 0 set: byte offset (less one) into the launch's pool of
- * broadcast constants, kernel parameters included.  A register is 32 lanes of 2, 4, 8 or 16 bytes; a predicate is one 32-bit mask.
- * While decoding, a register reference is EMU_VREG(n); allocation (regalloc.c) turns it into an offset. */
+ * broadcast constants, kernel parameters included.  A register is 32 lanes of 2, 4, 8 or 16 bytes; a predicate is one 32-bit
+ * mask. While decoding, a register reference is EMU_VREG(n); allocation (regalloc.c) turns it into an offset. */
 
 #include "base/err.h"
 #include "base/str.h"
@@ -16,9 +17,9 @@ struct emu_warp;
 struct emu_insn;
 typedef void (*emu_fn)(struct emu_warp *w, const struct emu_insn *in, uint32_t mask);
 
-#define EMU_FULL 0xffffffffu
-#define EMU_NONE 0xfffffffcu /* no operand */
-#define EMU_VREG(n) ((uint32_t)(n) << 2 | 2u)
+#define EMU_FULL         0xffffffffu
+#define EMU_NONE         0xfffffffcu /* no operand */
+#define EMU_VREG(n)      ((uint32_t)(n) << 2 | 2u)
 #define EMU_IS_VREG(ref) (((ref)&3u) == 2u)
 
 /* What the scheduler does with an instruction; EMU_FLOW_NONE: just calls the handler. */
@@ -31,7 +32,8 @@ enum emu_flow {
     EMU_FLOW_RET,
     EMU_FLOW_EXIT,
     EMU_FLOW_TRAP,
-    EMU_FLOW_BAR,      /* a: barrier id, b: thread count or EMU_NONE; sub: EMU_BAR_*; d, c: predicate result and input of a reduction */
+    EMU_FLOW_BAR, /* a: barrier id, b: thread count or EMU_NONE; sub: EMU_BAR_*; d, c: predicate result and input of a reduction
+                   */
     EMU_FLOW_WARPSYNC, /* handler runs once the lanes of its member mask (c) stand here together */
     EMU_FLOW_YIELD,    /* handler, then let others run: nanosleep */
     EMU_FLOW_END       /* past the last instruction of a function */
@@ -39,13 +41,13 @@ enum emu_flow {
 
 enum emu_bar { EMU_BAR_SYNC, EMU_BAR_ARRIVE, EMU_BAR_RED_POPC, EMU_BAR_RED_AND, EMU_BAR_RED_OR };
 
-#define EMU_PRED 0x01u     /* guarded by `pred` */
+#define EMU_PRED     0x01u /* guarded by `pred` */
 #define EMU_PRED_NOT 0x02u /* ... when it is false */
-#define EMU_ALIGNED 0x04u  /* all live lanes of the warp must come together */
-#define EMU_STRONG 0x08u   /* memory: volatile, relaxed, acquire, release: takes no part in races with its like */
-#define EMU_ACQUIRE 0x10u
-#define EMU_RELEASE 0x20u
-#define EMU_SIGNED 0x40u
+#define EMU_ALIGNED  0x04u /* all live lanes of the warp must come together */
+#define EMU_STRONG   0x08u /* memory: volatile, relaxed, acquire, release: takes no part in races with its like */
+#define EMU_ACQUIRE  0x10u
+#define EMU_RELEASE  0x20u
+#define EMU_SIGNED   0x40u
 
 struct emu_insn {
     emu_fn fn;
@@ -75,17 +77,17 @@ enum emu_class {
 /* What is known about an instruction but not needed to execute it. */
 struct emu_info {
     const struct ptx_insn *ptx;
-    uint8_t cls;        /* enum emu_class */
-    uint8_t weight;     /* 1: counts as an instruction; 0: a helper of the one before */
-    uint8_t expands;    /* machine instructions it becomes: 0 for moves that vanish, many for a division (model.c) */
-    uint32_t flops;     /* floating-point operations per lane (tensor: per warp) */
-    uint32_t func;      /* index into funcs */
+    uint8_t cls;     /* enum emu_class */
+    uint8_t weight;  /* 1: counts as an instruction; 0: a helper of the one before */
+    uint8_t expands; /* machine instructions it becomes: 0 for moves that vanish, many for a division (model.c) */
+    uint32_t flops;  /* floating-point operations per lane (tensor: per warp) */
+    uint32_t func;   /* index into funcs */
 };
 
 struct emu_func {
     const struct ptx_func *ptx;
     uint32_t first_pc, end_pc;
-    uint32_t frame_bytes; /* of local memory: formals, results, call arguments, locals */
+    uint32_t frame_bytes;        /* of local memory: formals, results, call arguments, locals */
     uint32_t reg_first, reg_end; /* byte range in the register file, saved around recursion */
     bool recursive;
     uint32_t module_index; /* of the function in the module: function pointers */
@@ -131,17 +133,18 @@ struct emu_program {
     uint32_t pool_bytes;
     struct emu_reloc *relocs;
     uint32_t n_relocs;
-    uint32_t reg_bytes;       /* register file of a warp */
-    uint32_t local_bytes;     /* local memory of a thread, calls included */
+    uint32_t reg_bytes;   /* register file of a warp */
+    uint32_t local_bytes; /* local memory of a thread, calls included */
     uint32_t static_shared_bytes;
-    uint32_t dyn_shared_off;  /* where extern shared memory starts */
+    uint32_t dyn_shared_off; /* where extern shared memory starts */
     uint32_t param_bytes;
     uint32_t n_params;
     uint32_t *param_offset, *param_size;
     uint32_t registers_estimate;
-    uint32_t max_threads;     /* .maxntid / .reqntid, 0: none */
-    bool has_indirect, ordered; /* ordered: blocks must run one after the other to be reproducible (value-returning atomics, ...) */
-    bool may_spin;            /* strong loads or atomics: blocks may wait for each other */
+    uint32_t max_threads; /* .maxntid / .reqntid, 0: none */
+    bool has_indirect,
+        ordered;   /* ordered: blocks must run one after the other to be reproducible (value-returning atomics, ...) */
+    bool may_spin; /* strong loads or atomics: blocks may wait for each other */
 };
 
 #endif

@@ -2,29 +2,35 @@
 
 #include <unistd.h>
 
-/* A launch: configuration checked, launch constants filled in, blocks run by host threads.  Blocks are handed out in order; those of an
- * `ordered` program, and all of them while races are checked, run on one thread so that nothing depends on their interleaving. */
+/* A launch: configuration checked, launch constants filled in, blocks run by host threads.  Blocks are handed out in order; those
+ * of an `ordered` program, and all of them while races are checked, run on one thread so that nothing depends on their
+ * interleaving. */
 
 #define MAX_RESIDENT 4096
 
-static enum ks_code check_config(const struct ks_emu *emu, const struct emu_program *p, const struct ks_emu_launch *c, struct ks_err *err)
+static enum ks_code check_config(const struct ks_emu *emu, const struct emu_program *p, const struct ks_emu_launch *c,
+                                 struct ks_err *err)
 {
     const struct emu_arch *a = emu->arch;
     static const uint32_t max_grid[3] = {0x7fffffffu, 65535, 65535}, max_block[3] = {1024, 1024, 64};
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++) {
         if (c->grid[i] == 0 || c->grid[i] > max_grid[i])
-            return ks_fail(err, KS_ERR_RANGE, "launch '%s': grid dimension %c is %u, must be 1 to %u", p->name, "xyz"[i], c->grid[i], max_grid[i]);
+            return ks_fail(err, KS_ERR_RANGE, "launch '%s': grid dimension %c is %u, must be 1 to %u", p->name, "xyz"[i],
+                           c -> grid[i], max_grid[i]);
         if (c->block[i] == 0 || c->block[i] > max_block[i])
-            return ks_fail(err, KS_ERR_RANGE, "launch '%s': block dimension %c is %u, must be 1 to %u", p->name, "xyz"[i], c->block[i], max_block[i]);
+            return ks_fail(err, KS_ERR_RANGE, "launch '%s': block dimension %c is %u, must be 1 to %u", p->name, "xyz"[i],
+                           c -> block[i], max_block[i]);
         threads *= c->block[i];
     }
     uint32_t limit = p->max_threads && p->max_threads < 1024 ? p->max_threads : 1024;
     if (threads > limit)
-        return ks_fail(err, KS_ERR_RANGE, "launch '%s': %llu threads a block, at most %u", p->name, (unsigned long long)threads, limit);
+        return ks_fail(err, KS_ERR_RANGE, "launch '%s': %llu threads a block, at most %u", p->name, (unsigned long long)threads,
+                       limit);
     size_t shared = p->dyn_shared_off + c->shared_bytes;
     if (c->shared_bytes > (size_t)a->shared_block || shared > (size_t)a->shared_block)
-        return ks_fail(err, KS_ERR_RANGE, "launch '%s': %zu bytes of shared memory, at most %d on %s", p->name, shared, a->shared_block, a->name);
+        return ks_fail(err, KS_ERR_RANGE, "launch '%s': %zu bytes of shared memory, at most %d on %s", p->name, shared,
+                       a->shared_block, a->name);
     uint64_t cluster = 1;
     for (int i = 0; i < 3; i++)
         cluster *= c->cluster[i] ? c->cluster[i] : 1;
@@ -63,7 +69,9 @@ static uint64_t reloc_value(const struct emu_launch *l, const struct emu_reloc *
     case EMU_RELOC_ENVREG: /* 1, 2: high and low half of the address of the grid barrier's workspace */
         if (!l->grid_workspace)
             return 0;
-        return r->index == 1 ? (uint64_t)(uintptr_t)l->grid_workspace >> 32 : r->index == 2 ? (uint32_t)(uintptr_t)l->grid_workspace : 0;
+        return r->index == 1   ? (uint64_t)(uintptr_t)l->grid_workspace >> 32
+               : r->index == 2 ? (uint32_t)(uintptr_t)l->grid_workspace
+                               : 0;
     }
     return 0;
 }
@@ -182,7 +190,8 @@ static int count_threads(const struct emu_launch *l)
     return n > 64 ? 64 : (int)n;
 }
 
-/* Sampling: a first stretch of blocks runs in full, sized so that it stays near the budget; the rest is thinned to as many blocks again. */
+/* Sampling: a first stretch of blocks runs in full, sized so that it stays near the budget; the rest is thinned to as many blocks
+ * again. */
 static uint64_t plan_sample(struct emu_launch *l, struct emu_worker *workers, int n)
 {
     int64_t budget = l->emu->config.sample_thread_insts;
@@ -242,7 +251,8 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
     return KS_OK;
 }
 
-/* Launches run one at a time, so one block of device memory serves the parameters of all; its size is that of the running kernel's. */
+/* Launches run one at a time, so one block of device memory serves the parameters of all; its size is that of the running
+ * kernel's. */
 static uint8_t *param_block(struct ks_emu *emu, uint32_t bytes)
 {
     if (!emu->param_block) {
@@ -261,9 +271,16 @@ enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, cons
     int registers;
     KS_TRY(ks_emu_kernel(m, c->name, &p, &registers, err));
     KS_TRY(check_config(emu, p, c, err));
-    struct emu_launch l = {.emu = emu, .module = m, .program = p, .stop_after = UINT64_MAX, .checks = emu->config.checks | KS_EMU_CHECK_BOUNDS,
-                           .counting = emu->config.counters, .cooperative = c->cooperative, .number = ++emu->launch_number,
-                           .fail_block = UINT64_MAX, .registers = registers};
+    struct emu_launch l = {.emu = emu,
+                           .module = m,
+                           .program = p,
+                           .stop_after = UINT64_MAX,
+                           .checks = emu->config.checks | KS_EMU_CHECK_BOUNDS,
+                           .counting = emu->config.counters,
+                           .cooperative = c->cooperative,
+                           .number = ++emu->launch_number,
+                           .fail_block = UINT64_MAX,
+                           .registers = registers};
     memcpy(l.grid, c->grid, sizeof(l.grid));
     memcpy(l.block, c->block, sizeof(l.block));
     l.n_blocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];

@@ -11,14 +11,15 @@
  *   for the device:
  *     dram    = unique bytes + what a working set larger than L2 fetches again, / bandwidth
  *     atomic  = lanes of global atomics / sectors they spread over (at most 96), x clocks of one
- *     latency = waves x latency of one warp alone: critical paths of its straight stretches, with loads of a stretch overlapping, plus
- *               barriers.  Few warps or dependent loads make this the bound; with many warps it is hidden.
- *   time = launch overhead + (sum of bounds^6)^(1/6): the largest bound, a little more where others come near it.
+ *     latency = waves x latency of one warp alone: critical paths of its straight stretches, with loads of a stretch overlapping,
+ * plus barriers.  Few warps or dependent loads make this the bound; with many warps it is hidden. time = launch overhead + (sum
+ * of bounds^6)^(1/6): the largest bound, a little more where others come near it.
  *
- * Constants are in arch.def.  PTX instructions that become many machine instructions, or none, count as in ks_emu_model_expands(). */
+ * Constants are in arch.def.  PTX instructions that become many machine instructions, or none, count as in
+ * ks_emu_model_expands(). */
 
 #define SCHEDULERS 4.0
-#define L2_SLICES 96.0
+#define L2_SLICES  96.0
 #define L1_LATENCY 34.0
 
 uint32_t ks_emu_model_expands(const struct ptx_insn *in)
@@ -44,7 +45,8 @@ uint32_t ks_emu_model_expands(const struct ptx_insn *in)
     return 1;
 }
 
-static double result_latency(const struct emu_arch *a, const struct emu_info *info, const struct emu_mem_count *m, double dram_share)
+static double result_latency(const struct emu_arch *a, const struct emu_info *info, const struct emu_mem_count *m,
+                             double dram_share)
 {
     switch ((enum emu_class)info->cls) {
     case EMU_CLASS_load:
@@ -104,8 +106,8 @@ static double *ready_at(struct ready *r, uint32_t ref, bool add)
     return NULL;
 }
 
-double ks_emu_model_chain(const struct emu_arch *a, const struct emu_program *p, uint32_t from, uint32_t to, const struct emu_mem_count *mem,
-                          double dram_share)
+double ks_emu_model_chain(const struct emu_arch *a, const struct emu_program *p, uint32_t from, uint32_t to,
+                          const struct emu_mem_count *mem, double dram_share)
 {
     static _Thread_local struct ready ready;
     memset(ready.ref, 0, sizeof(ready.ref));
@@ -162,7 +164,9 @@ double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool
     t->fp32_ns = c->pipe_insts[EMU_CLASS_fp32] * 32 / a->fp32_clk * sm;
     t->fp64_ns = c->pipe_insts[EMU_CLASS_fp64] * 32 / a->fp64_clk * sm;
     t->fp16_ns = c->pipe_insts[EMU_CLASS_fp16] * 64 / a->fp16_clk * sm;
-    t->special_ns = (c->by_class[EMU_CLASS_special] * 32 / a->special_clk + (c->pipe_insts[EMU_CLASS_special] - c->by_class[EMU_CLASS_special]) * 32 / a->fp32_clk) * sm;
+    t->special_ns = (c->by_class[EMU_CLASS_special] * 32 / a->special_clk +
+                     (c->pipe_insts[EMU_CLASS_special] - c->by_class[EMU_CLASS_special]) * 32 / a->fp32_clk) *
+                    sm;
     t->tensor_ns = c->flops_tensor / a->tensor_flops_clk * sm;
     double requests = c->global_load_requests + c->global_store_requests + c->global_atomic_requests;
     double sectors = c->global_load_sectors + c->global_store_sectors + c->global_atomic_sectors;
@@ -182,10 +186,10 @@ double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool
     t->latency_ns = ceil(t->waves) * safe_div(c->chain_clk, warps) * ns;
     double sum = 0, largest = 0;
     t->bound = "launch";
-#define X(name)                                                                                   \
-    if (t->name##_ns > largest) {                                                                 \
-        largest = t->name##_ns;                                                                   \
-        t->bound = #name;                                                                         \
+#define X(name)                                                                                                                  \
+    if (t->name##_ns > largest) {                                                                                                \
+        largest = t->name##_ns;                                                                                                  \
+        t->bound = #name;                                                                                                        \
     }
     EMU_MODEL_TERMS(X)
 #undef X

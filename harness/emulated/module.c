@@ -56,7 +56,8 @@ static enum ks_code initialise(struct ks_emu_module *m, struct ks_err *err)
     return KS_OK;
 }
 
-enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx, size_t len, struct ks_emu_module **ret_module, struct ks_err *err)
+enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx, size_t len, struct ks_emu_module **ret_module,
+                                struct ks_err *err)
 {
     struct ptx_module *tree;
     KS_TRY(ks_ptx_parse(ptx, len, &tree, err));
@@ -129,7 +130,8 @@ static enum ks_code find_kernel(struct ks_emu_module *m, const char *name, uint3
     return ks_fail(err, KS_ERR_NOT_FOUND, "find kernel '%s': not in the module", name);
 }
 
-enum ks_code ks_emu_kernel(struct ks_emu_module *m, const char *name, struct emu_program **ret_program, int *ret_registers, struct ks_err *err)
+enum ks_code ks_emu_kernel(struct ks_emu_module *m, const char *name, struct emu_program **ret_program, int *ret_registers,
+                           struct ks_err *err)
 {
     uint32_t i = 0;
     KS_TRY(find_kernel(m, name, &i, err));

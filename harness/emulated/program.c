@@ -307,7 +307,8 @@ static enum ks_code build(struct link *l, struct ptx_func *kernel)
     return KS_OK;
 }
 
-enum ks_code ks_emu_program_link(struct ks_emu_module *m, struct ptx_func *kernel, struct emu_program **ret_program, struct ks_err *err)
+enum ks_code ks_emu_program_link(struct ks_emu_module *m, struct ptx_func *kernel, struct emu_program **ret_program,
+                                 struct ks_err *err)
 {
     struct emu_program *p = ks_xcalloc(1, sizeof(*p));
     ks_arena_init(&p->arena);

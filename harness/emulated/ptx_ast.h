@@ -2,8 +2,8 @@
 #define KS_HARNESS_EMULATED_PTX_AST_H
 
 /* PTX text as a tree: module variables, functions, and per function a flat list of instructions whose operands are resolved to
- * registers, variables and instruction indices.  Nested scopes (inline assembly) are gone: their names were resolved by the parser.
- * Everything lives in the module's arena. */
+ * registers, variables and instruction indices.  Nested scopes (inline assembly) are gone: their names were resolved by the
+ * parser. Everything lives in the module's arena. */
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -61,26 +61,26 @@ struct ptx_reg {
 
 enum ptx_operand_kind {
     PTX_OP_NONE,
-    PTX_OP_REG,     /* index */
-    PTX_OP_SREG,    /* special register: name */
-    PTX_OP_INT,     /* bits */
-    PTX_OP_F32,     /* bits: 0f */
-    PTX_OP_F64,     /* bits: 0d, or a decimal literal */
-    PTX_OP_VAR,     /* var + bits (address of) */
-    PTX_OP_FUNC,    /* function name */
-    PTX_OP_LABEL,   /* index: instruction */
-    PTX_OP_TABLE,   /* branch target list: index of the table */
-    PTX_OP_MEM,     /* [sub[0] + bits]; further sub: coordinates of [a, {b, c}] */
-    PTX_OP_VEC,     /* {sub...} */
-    PTX_OP_LIST,    /* (sub...) */
-    PTX_OP_PAIR,    /* sub[0] | sub[1] */
-    PTX_OP_SINK,    /* _ */
-    PTX_OP_NAME     /* unresolved while parsing; afterwards only what a call names */
+    PTX_OP_REG,   /* index */
+    PTX_OP_SREG,  /* special register: name */
+    PTX_OP_INT,   /* bits */
+    PTX_OP_F32,   /* bits: 0f */
+    PTX_OP_F64,   /* bits: 0d, or a decimal literal */
+    PTX_OP_VAR,   /* var + bits (address of) */
+    PTX_OP_FUNC,  /* function name */
+    PTX_OP_LABEL, /* index: instruction */
+    PTX_OP_TABLE, /* branch target list: index of the table */
+    PTX_OP_MEM,   /* [sub[0] + bits]; further sub: coordinates of [a, {b, c}] */
+    PTX_OP_VEC,   /* {sub...} */
+    PTX_OP_LIST,  /* (sub...) */
+    PTX_OP_PAIR,  /* sub[0] | sub[1] */
+    PTX_OP_SINK,  /* _ */
+    PTX_OP_NAME   /* unresolved while parsing; afterwards only what a call names */
 };
 
 struct ptx_operand {
     enum ptx_operand_kind kind;
-    bool negated;     /* !p, or -x on a register */
+    bool negated; /* !p, or -x on a register */
     uint32_t index;
     uint64_t bits;
     const char *name;
@@ -93,10 +93,10 @@ struct ptx_operand {
 
 #define PTX_MAX_OPERANDS 16
 struct ptx_insn {
-    const char *op;           /* "ld.global.v4.f32", as written */
-    const char **mods;        /* pieces after the first: "global", "v4", "f32"; "shared::cta" stays one piece */
+    const char *op;    /* "ld.global.v4.f32", as written */
+    const char **mods; /* pieces after the first: "global", "v4", "f32"; "shared::cta" stays one piece */
     uint32_t n_mods;
-    const char *base;         /* "ld" */
+    const char *base; /* "ld" */
     bool has_pred;
     bool pred_negated;
     uint32_t pred_reg;

@@ -154,8 +154,8 @@ static enum ks_code parse_insn(struct ptx_parser *p)
     struct ptx_operand list = {0};
     KS_TRY(parse_list(p, ';', &list, 0));
     if (list.n_sub > PTX_MAX_OPERANDS)
-        return ks_fail_at(p->err, KS_ERR_LIMIT, "<ptx>", in.ptx_line, 0, "read '%s' with %u operands in ptx line %u", in.op, list.n_sub,
-                          in.ptx_line);
+        return ks_fail_at(p->err, KS_ERR_LIMIT, "<ptx>", in.ptx_line, 0, "read '%s' with %u operands in ptx line %u", in.op,
+                          list.n_sub, in.ptx_line);
     in.operands = list.sub;
     in.n_operands = list.n_sub;
     ks_vec_push(&p->insns, in);
@@ -176,7 +176,8 @@ static enum ks_code parse_reg(struct ptx_parser *p)
     do {
         if (t->kind != PTX_TOK_IDENT)
             return ks_ptx_syntax(p, "a register name");
-        struct ptx_name name = {PTX_NAME_REG, p->scope, ks_arena_strndup(&p->m->arena, t->text, t->len), t->len, (uint32_t)p->regs.n, 1, NULL};
+        struct ptx_name name = {
+            PTX_NAME_REG, p->scope, ks_arena_strndup(&p->m->arena, t->text, t->len), t->len, (uint32_t)p->regs.n, 1, NULL};
         ks_ptx_lex(&p->lx);
         if (ks_ptx_accept(p, '<')) {
             int64_t n;
@@ -206,22 +207,29 @@ static enum ks_code parse_loc(struct ptx_parser *p)
     KS_TRY(ks_ptx_int(p, &file));
     KS_TRY(ks_ptx_int(p, &line));
     KS_TRY(ks_ptx_int(p, &col));
-    if (line > 0) /* line 0: the compiler names no place; the last one stays the best guess */
-        p->loc = (struct ptx_line){(uint32_t)file, (uint32_t)line};
+    struct ptx_line at = {(uint32_t)file, (uint32_t)line};
     while (ks_ptx_accept(p, ',')) {
         if (p->lx.tok.kind != PTX_TOK_IDENT)
             return ks_ptx_syntax(p, "'function_name' or 'inlined_at'");
         bool inlined = p->lx.tok.text[0] == 'i';
         ks_ptx_lex(&p->lx);
         if (inlined) {
+            int64_t outer[3];
             for (int i = 0; i < 3; i++)
-                KS_TRY(ks_ptx_int(p, &col));
+                KS_TRY(ks_ptx_int(p, &outer[i]));
+            /* code of another file (a CUDA header) counts where the kernel's own file calls it */
+            if (p->func_file && (uint32_t)file != p->func_file && outer[1] > 0)
+                at = (struct ptx_line){(uint32_t)outer[0], (uint32_t)outer[1]};
         } else {
             ks_ptx_lex(&p->lx);
             if (ks_ptx_accept(p, '+'))
                 KS_TRY(ks_ptx_int(p, &col));
         }
     }
+    if (!p->func_file)
+        p->func_file = (uint32_t)file;
+    if (at.line > 0) /* line 0: the compiler names no place; the last one stays the best guess */
+        p->loc = at;
     return KS_OK;
 }
 
@@ -240,7 +248,8 @@ static enum ks_code parse_body_directive(struct ptx_parser *p)
     static const struct {
         const char *name;
         enum ptx_space space;
-    } spaces[] = {{"local", PTX_LOCAL}, {"shared", PTX_SHARED}, {"param", PTX_PARAM}, {"global", PTX_GLOBAL}, {"const", PTX_CONST}};
+    } spaces[] = {
+        {"local", PTX_LOCAL}, {"shared", PTX_SHARED}, {"param", PTX_PARAM}, {"global", PTX_GLOBAL}, {"const", PTX_CONST}};
     if (ks_ptx_is_directive(p, "reg"))
         return parse_reg(p);
     if (ks_ptx_is_directive(p, "loc"))
@@ -267,7 +276,8 @@ static enum ks_code parse_body_directive(struct ptx_parser *p)
 static enum ks_code parse_label(struct ptx_parser *p)
 {
     struct ptx_token *t = &p->lx.tok;
-    struct ptx_name name = {PTX_NAME_LABEL, p->scope, ks_arena_strndup(&p->m->arena, t->text, t->len), t->len, (uint32_t)p->insns.n, 0, NULL};
+    struct ptx_name name = {
+        PTX_NAME_LABEL, p->scope, ks_arena_strndup(&p->m->arena, t->text, t->len), t->len, (uint32_t)p->insns.n, 0, NULL};
     ks_ptx_lex(&p->lx);
     KS_TRY(ks_ptx_expect(p, ':'));
     if (ks_ptx_is_directive(p, "branchtargets")) {
@@ -287,12 +297,42 @@ static enum ks_code parse_label(struct ptx_parser *p)
 
 static bool is_special(const char *name)
 {
-    static const char *const known[] = {"%tid", "%ntid", "%laneid", "%warpid", "%nwarpid", "%ctaid", "%nctaid", "%smid", "%nsmid", "%gridid",
-                                        "%is_explicit_cluster", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
-                                        "%cluster_ctarank", "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt",
-                                        "%lanemask_ge", "%lanemask_gt", "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo",
-                                        "%globaltimer_hi", "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec",
-                                        "%reserved_smem_offset_begin", "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "WARP_SZ"};
+    static const char *const known[] = {"%tid",
+                                        "%ntid",
+                                        "%laneid",
+                                        "%warpid",
+                                        "%nwarpid",
+                                        "%ctaid",
+                                        "%nctaid",
+                                        "%smid",
+                                        "%nsmid",
+                                        "%gridid",
+                                        "%is_explicit_cluster",
+                                        "%clusterid",
+                                        "%nclusterid",
+                                        "%cluster_ctaid",
+                                        "%cluster_nctaid",
+                                        "%cluster_ctarank",
+                                        "%cluster_nctarank",
+                                        "%lanemask_eq",
+                                        "%lanemask_le",
+                                        "%lanemask_lt",
+                                        "%lanemask_ge",
+                                        "%lanemask_gt",
+                                        "%clock",
+                                        "%clock_hi",
+                                        "%clock64",
+                                        "%globaltimer",
+                                        "%globaltimer_lo",
+                                        "%globaltimer_hi",
+                                        "%total_smem_size",
+                                        "%aggr_smem_size",
+                                        "%dynamic_smem_size",
+                                        "%current_graph_exec",
+                                        "%reserved_smem_offset_begin",
+                                        "%reserved_smem_offset_end",
+                                        "%reserved_smem_offset_cap",
+                                        "WARP_SZ"};
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (ks_streq(known[i], name))
             return true;
@@ -331,7 +371,8 @@ static enum ks_code resolve(struct ptx_parser *p, struct ptx_operand *op, uint32
     for (size_t i = 0; !is_func && i < p->mfuncs.n; i++)
         is_func = ks_streq(p->mfuncs.data[i]->name, op->name);
     if (!is_func)
-        return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", line, 0, "find no declaration of '%s' used in ptx line %u", op->name, line);
+        return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", line, 0, "find no declaration of '%s' used in ptx line %u", op->name,
+                          line);
     op->kind = PTX_OP_FUNC;
     return KS_OK;
 }
@@ -347,7 +388,8 @@ static enum ks_code resolve_all(struct ptx_parser *p)
             continue;
         KS_TRY(resolve(p, &in->pred, in->ptx_line, false));
         if (in->pred.kind != PTX_OP_REG || p->regs.data[in->pred.index].type != PTX_pred)
-            return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", in->ptx_line, 0, "guard ptx line %u by something not a predicate", in->ptx_line);
+            return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", in->ptx_line, 0, "guard ptx line %u by something not a predicate",
+                              in->ptx_line);
         in->pred_reg = in->pred.index;
     }
     for (size_t t = 0; t < p->tables.n; t++) {

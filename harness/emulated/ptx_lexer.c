@@ -73,7 +73,8 @@ static bool read_decimal_float(struct ptx_lexer *lx, const char *start)
     bool is_float = p < lx->end && *p == '.' && p + 1 < lx->end && isdigit((unsigned char)p[1]);
     if (!is_float && !(p < lx->end && (*p == 'e' || *p == 'E')))
         return false;
-    while (p < lx->end && (isalnum((unsigned char)*p) || *p == '.' || ((*p == '-' || *p == '+') && (p[-1] == 'e' || p[-1] == 'E'))))
+    while (p < lx->end &&
+           (isalnum((unsigned char)*p) || *p == '.' || ((*p == '-' || *p == '+') && (p[-1] == 'e' || p[-1] == 'E'))))
         p++;
     size_t n = (size_t)(p - start);
     if (n >= sizeof(buf))

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_PTX_LEXER_H
 #define KS_HARNESS_EMULATED_PTX_LEXER_H
 
-/* Tokens of PTX.  Two reading modes: ks_ptx_lex() for operands and directives, ks_ptx_lex_opcode() for an instruction name with all its
- * modifiers ("cp.async.bulk.shared::cluster.global").  Comments and `#` lines are skipped.  Text is borrowed. */
+/* Tokens of PTX.  Two reading modes: ks_ptx_lex() for operands and directives, ks_ptx_lex_opcode() for an instruction name with
+ * all its modifiers ("cp.async.bulk.shared::cluster.global").  Comments and `#` lines are skipped.  Text is borrowed. */
 
 #include "base/err.h"
 

@@ -61,7 +61,8 @@ void ks_ptx_names_add(struct ptx_names *t, const struct ptx_name *name)
     *s = *name;
 }
 
-static const struct ptx_name *find_in_scope(const struct ptx_names *t, uint32_t scope, const char *text, size_t len, uint32_t *ret_index)
+static const struct ptx_name *find_in_scope(const struct ptx_names *t, uint32_t scope, const char *text, size_t len,
+                                            uint32_t *ret_index)
 {
     const struct ptx_name *s = find_slot(t, scope, text, len);
     if (s->kind != PTX_NAME_FREE && s->kind != PTX_NAME_REG_RANGE) {
@@ -89,7 +90,8 @@ static const struct ptx_name *find_in_scope(const struct ptx_names *t, uint32_t 
     return NULL;
 }
 
-const struct ptx_name *ks_ptx_names_find(const struct ptx_names *t, uint32_t scope, const char *text, size_t len, uint32_t *ret_index)
+const struct ptx_name *ks_ptx_names_find(const struct ptx_names *t, uint32_t scope, const char *text, size_t len,
+                                         uint32_t *ret_index)
 {
     for (;;) {
         const struct ptx_name *s = find_in_scope(t, scope, text, len, ret_index);

@@ -1,7 +1,8 @@
 #ifndef KS_HARNESS_EMULATED_PTX_PARSE_H
 #define KS_HARNESS_EMULATED_PTX_PARSE_H
 
-/* Inside of the parser: state shared by ptx_parser.c (module level), ptx_body.c (function bodies) and ptx_names.c (scoped names). */
+/* Inside of the parser: state shared by ptx_parser.c (module level), ptx_body.c (function bodies) and ptx_names.c (scoped names).
+ */
 
 #include "base/str.h"
 #include "harness/emulated/ptx_ast.h"
@@ -34,6 +35,7 @@ struct ptx_parser {
     struct ptx_func *func;
     uint32_t scope;
     struct ptx_line loc;
+    uint32_t func_file; /* file of the function's first .loc */
     KS_VEC(struct ptx_insn) insns;
     KS_VEC(struct ptx_reg) regs;
     KS_VEC(struct ptx_var *) vars;
@@ -52,15 +54,18 @@ void ks_ptx_names_release(struct ptx_names *t);
 uint32_t ks_ptx_names_scope(struct ptx_names *t, uint32_t parent);
 void ks_ptx_names_add(struct ptx_names *t, const struct ptx_name *name); /* a later one of the same scope and text wins */
 /* Looks outward from `scope`; finds %f12 in a range declared as %f<20>.  For a range ret_index is the register. */
-const struct ptx_name *ks_ptx_names_find(const struct ptx_names *t, uint32_t scope, const char *text, size_t len, uint32_t *ret_index);
+const struct ptx_name *ks_ptx_names_find(const struct ptx_names *t, uint32_t scope, const char *text, size_t len,
+                                         uint32_t *ret_index);
 
 KS_NODISCARD enum ks_code ks_ptx_syntax(struct ptx_parser *p, const char *what); /* error at the current token */
 KS_NODISCARD enum ks_code ks_ptx_expect(struct ptx_parser *p, char punct);
 bool ks_ptx_accept(struct ptx_parser *p, char punct);
 bool ks_ptx_is_directive(const struct ptx_parser *p, const char *name);
 KS_NODISCARD enum ks_code ks_ptx_int(struct ptx_parser *p, int64_t *ret_value); /* optional sign */
-/* After the state-space directive: alignment, type, names with dimensions and initialisers, up to ';' (or ',' / ')' for a parameter). */
-KS_NODISCARD enum ks_code ks_ptx_parse_var(struct ptx_parser *p, enum ptx_space space, bool is_extern, bool is_param, struct ptx_var **ret_var);
+/* After the state-space directive: alignment, type, names with dimensions and initialisers, up to ';' (or ',' / ')' for a
+ * parameter). */
+KS_NODISCARD enum ks_code ks_ptx_parse_var(struct ptx_parser *p, enum ptx_space space, bool is_extern, bool is_param,
+                                           struct ptx_var **ret_var);
 KS_NODISCARD enum ks_code ks_ptx_parse_body(struct ptx_parser *p); /* from '{' to its '}' */
 KS_NODISCARD enum ks_code ks_ptx_parse_file_directive(struct ptx_parser *p);
 

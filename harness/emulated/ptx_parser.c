@@ -47,7 +47,8 @@ enum ks_code ks_ptx_syntax(struct ptx_parser *p, const char *what)
     if (t->kind == PTX_TOK_END)
         return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", t->line, 0, "expected %s at the end of the ptx", what);
     int len = t->len > 40 ? 40 : (int)t->len;
-    return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", t->line, 0, "expected %s at '%.*s' in ptx line %u", what, len, t->text, t->line);
+    return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", t->line, 0, "expected %s at '%.*s' in ptx line %u", what, len, t->text,
+                      t->line);
 }
 
 bool ks_ptx_accept(struct ptx_parser *p, char punct)
@@ -125,7 +126,8 @@ static enum ks_code parse_init_value(struct ptx_parser *p, struct ptx_var *v, si
         KS_TRY(ks_ptx_int(p, &value));
         in.value = (uint64_t)value;
         if (t->kind == PTX_TOK_PUNCT && t->punct == '(')
-            return ks_fail_at(p->err, KS_ERR_UNSUPPORTED, "<ptx>", t->line, 0, "initialise bytes of an address in ptx line %u", t->line);
+            return ks_fail_at(p->err, KS_ERR_UNSUPPORTED, "<ptx>", t->line, 0, "initialise bytes of an address in ptx line %u",
+                              t->line);
     }
     if (in.value || in.sym)
         push_init(v, cap, &in);
@@ -189,7 +191,8 @@ static enum ks_code parse_var_head(struct ptx_parser *p, struct ptx_var *v, uint
             v->type = type;
         } else if (ks_ptx_is_directive(p, "v2") || ks_ptx_is_directive(p, "v4")) {
             *ret_vec = (uint32_t)(t->text[1] - '0');
-        } else if (ks_ptx_is_directive(p, "texref") || ks_ptx_is_directive(p, "samplerref") || ks_ptx_is_directive(p, "surfref")) {
+        } else if (ks_ptx_is_directive(p, "texref") || ks_ptx_is_directive(p, "samplerref") ||
+                   ks_ptx_is_directive(p, "surfref")) {
             v->type = PTX_b64;
         } else if (ks_ptx_is_directive(p, "ptr")) {
             pointer = true;
@@ -347,6 +350,7 @@ static enum ks_code parse_func(struct ptx_parser *p, bool is_entry, bool is_exte
     p->func = f;
     p->scope = 0;
     p->loc = (struct ptx_line){0};
+    p->func_file = 0;
     ks_ptx_names_release(&p->names);
     ks_ptx_names_init(&p->names);
     p->insns.n = p->regs.n = p->vars.n = p->tables.n = p->table_scope.n = p->table_labels.n = 0;

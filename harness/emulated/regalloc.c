@@ -1,9 +1,9 @@
 #include "harness/emulated/device.h"
 
-/* Register allocation.  PTX has a fresh register for nearly every value; mapping them one to one would make a warp's register file larger
- * than the caches.  Liveness over basic blocks gives each virtual register one interval of pcs, and a linear scan packs the intervals into
- * slots, separately for each size, so that two registers are either the same slot or do not overlap.  Lanes are independent, so the
- * usual per-thread reasoning holds under divergence.  Functions get slots of their own. */
+/* Register allocation.  PTX has a fresh register for nearly every value; mapping them one to one would make a warp's register
+ * file larger than the caches.  Liveness over basic blocks gives each virtual register one interval of pcs, and a linear scan
+ * packs the intervals into slots, separately for each size, so that two registers are either the same slot or do not overlap.
+ * Lanes are independent, so the usual per-thread reasoning holds under divergence.  Functions get slots of their own. */
 
 #define MAX_LIVENESS_BITS (1ull << 31)
 
@@ -21,25 +21,25 @@ struct ra {
 };
 
 /* Calls f(vreg, written) for every register operand. */
-#define FOR_OPERANDS(ra_, in_, body)                                                                       \
-    do {                                                                                                   \
-        const struct emu_insn *in__ = (in_);                                                               \
-        const uint32_t fields__[5] = {in__->a, in__->b, in__->c, (in__->flags & EMU_PRED) ? in__->pred : EMU_NONE, in__->d}; \
-        for (int k__ = 0; k__ < 5; k__++) {                                                                \
-            if (fields__[k__] == EMU_NONE || !EMU_IS_VREG(fields__[k__]))                                  \
-                continue;                                                                                  \
-            uint32_t v = fields__[k__] >> 2;                                                               \
-            bool written = k__ == 4;                                                                       \
-            body                                                                                           \
-        }                                                                                                  \
-        for (uint32_t e__ = 0; e__ < in__->n_ext; e__++) {                                                 \
-            uint32_t ref__ = in__->ext[e__];                                                               \
-            if (ref__ == EMU_NONE || !EMU_IS_VREG(ref__))                                                  \
-                continue;                                                                                  \
-            uint32_t v = ref__ >> 2;                                                                       \
-            bool written = (ra_)->ext_def[&in__->ext[e__] - (ra_)->ext];                                   \
-            body                                                                                           \
-        }                                                                                                  \
+#define FOR_OPERANDS(ra_, in_, body)                                                                                             \
+    do {                                                                                                                         \
+        const struct emu_insn *in__ = (in_);                                                                                     \
+        const uint32_t fields__[5] = {in__->a, in__->b, in__->c, (in__->flags & EMU_PRED) ? in__->pred : EMU_NONE, in__->d};     \
+        for (int k__ = 0; k__ < 5; k__++) {                                                                                      \
+            if (fields__[k__] == EMU_NONE || !EMU_IS_VREG(fields__[k__]))                                                        \
+                continue;                                                                                                        \
+            uint32_t v = fields__[k__] >> 2;                                                                                     \
+            bool written = k__ == 4;                                                                                             \
+            body                                                                                                                 \
+        }                                                                                                                        \
+        for (uint32_t e__ = 0; e__ < in__->n_ext; e__++) {                                                                       \
+            uint32_t ref__ = in__->ext[e__];                                                                                     \
+            if (ref__ == EMU_NONE || !EMU_IS_VREG(ref__))                                                                        \
+                continue;                                                                                                        \
+            uint32_t v = ref__ >> 2;                                                                                             \
+            bool written = (ra_)->ext_def[&in__->ext[e__] - (ra_)->ext];                                                         \
+            body                                                                                                                 \
+        }                                                                                                                        \
     } while (0)
 
 static void touch(struct ra *ra, uint32_t v, uint32_t pc)
@@ -87,7 +87,8 @@ static uint32_t find_blocks(const struct emu_program *p, const struct emu_func *
     }
     for (uint32_t b = 0; b < n; b++) {
         const struct emu_insn *in = &p->code[bb[b].end - 1];
-        bool guarded = in->flags & EMU_PRED, leaves = in->flow == EMU_FLOW_RET || in->flow == EMU_FLOW_EXIT || in->flow == EMU_FLOW_TRAP;
+        bool guarded = in->flags & EMU_PRED,
+             leaves = in->flow == EMU_FLOW_RET || in->flow == EMU_FLOW_EXIT || in->flow == EMU_FLOW_TRAP;
         if (in->flow == EMU_FLOW_BRA)
             bb[b].succ[bb[b].n_succ++] = bb_of[in->target - f->first_pc];
         if (in->flow == EMU_FLOW_BRX)
@@ -251,8 +252,8 @@ static void patch(const struct ra *ra, const uint32_t *offset, uint32_t n_ext)
             ra->ext[e] = offset[ra->ext[e] >> 2];
 }
 
-void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes, uint32_t n_vregs,
-                               const uint32_t *func_of_vreg)
+void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes,
+                               uint32_t n_vregs, const uint32_t *func_of_vreg)
 {
     struct ra ra = {p, ext_def, ext, vreg_bytes, n_vregs, NULL, NULL};
     KS_AUTO_FREE uint32_t *first = ks_xcalloc(n_vregs + 1, 4);
@@ -266,7 +267,9 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
     uint32_t region = 64, lo = 0, n_ext = 0, peak_all = 0;
     for (uint32_t pc = 0; pc < p->n_code; pc++)
         if (p->code[pc].n_ext)
-            n_ext = (uint32_t)(p->code[pc].ext - ext) + p->code[pc].n_ext > n_ext ? (uint32_t)(p->code[pc].ext - ext) + p->code[pc].n_ext : n_ext;
+            n_ext = (uint32_t)(p->code[pc].ext - ext) + p->code[pc].n_ext > n_ext
+                        ? (uint32_t)(p->code[pc].ext - ext) + p->code[pc].n_ext
+                        : n_ext;
     for (uint32_t f = 0; f < p->n_funcs; f++) {
         uint32_t hi = lo, n = 0, peak = 0;
         while (hi < n_vregs && func_of_vreg[hi] == f)

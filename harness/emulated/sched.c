@@ -1,8 +1,8 @@
 #include "harness/emulated/device.h"
 
-/* One warp.  Its lanes are grouped into fragments, lanes that stand at the same pc; the fragment with the lowest pc runs, up to the
- * next fragment's pc, where the two merge.  That reconverges structured control flow as hardware does and still lets every lane make
- * progress: a fragment that spins uses up its quantum and is passed over. */
+/* One warp.  Its lanes are grouped into fragments, lanes that stand at the same pc; the fragment with the lowest pc runs, up to
+ * the next fragment's pc, where the two merge.  That reconverges structured control flow as hardware does and still lets every
+ * lane make progress: a fragment that spins uses up its quantum and is passed over. */
 
 #define FRAG_QUANTUM 4096
 
@@ -187,9 +187,10 @@ static enum step do_call(struct emu_warp *w, struct emu_frag *f, const struct em
             for (func = 0; func < p->n_funcs && p->funcs[func].module_index + 1 != address[i]; func++)
                 ;
         }
-        if (func >= p->n_funcs || w->depth[i] >= EMU_MAX_DEPTH || w->frame[i] + frame + p->funcs[func].frame_bytes > w->local_bytes) {
-            ks_emu_fault(w, KS_ERR_DEVICE, func >= p->n_funcs ? "bad-call" : "stack-overflow", i, "", address ? address[i] : 0, "",
-                         func >= p->n_funcs ? "call of an address that is no function" : "calls nested too deeply");
+        if (func >= p->n_funcs || w->depth[i] >= EMU_MAX_DEPTH ||
+            w->frame[i] + frame + p->funcs[func].frame_bytes > w->local_bytes) {
+            ks_emu_fault(w, KS_ERR_DEVICE, func >= p->n_funcs ? "bad-call" : "stack-overflow", i, "", address ? address[i] : 0,
+                         "", func >= p->n_funcs ? "call of an address that is no function" : "calls nested too deeply");
             return STEP_STOP;
         }
         w->ret_pc[w->depth[i]][i] = f->pc + 1;
@@ -256,7 +257,8 @@ static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct
         if ((group & ~m) != 0) {
             w->pc = pc;
             if (w->worker->launch->checks & KS_EMU_CHECK_SYNC)
-                ks_emu_report(w, "sync-mask", __builtin_ctz(group & ~m), pc, "", m, "", NULL, "lane is not in its own member mask 0x%08x", m);
+                ks_emu_report(w, "sync-mask", __builtin_ctz(group & ~m), pc, "", m, "", NULL,
+                              "lane is not in its own member mask 0x%08x", m);
             m |= group;
         }
         uint32_t need = m & w->live;
@@ -350,8 +352,8 @@ static enum step control(struct emu_warp *w, struct emu_frag *f, const struct em
     return STEP_ON;
 }
 
-/* Nothing in the warp can run.  A part of the lanes at an aligned barrier while the others wait elsewhere is a divergent barrier: it is
- * reported and, as the hardware does since Volta, each part arrives on its own. */
+/* Nothing in the warp can run.  A part of the lanes at an aligned barrier while the others wait elsewhere is a divergent barrier:
+ * it is reported and, as the hardware does since Volta, each part arrives on its own. */
 static bool settle(struct emu_warp *w)
 {
     const struct emu_program *p = w->worker->launch->program;

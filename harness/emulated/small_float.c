@@ -4,10 +4,10 @@
 #include <string.h>
 
 const struct emu_format ks_emu_formats[] = {
-    [EMU_FMT_F16] = {5, 10, 15, true, true, 0x7fff, 0x7bff},       [EMU_FMT_BF16] = {8, 7, 127, true, true, 0x7fff, 0x7f7f},
-    [EMU_FMT_TF32] = {8, 10, 127, true, true, 0x3ffff, 0x3fbff},   [EMU_FMT_E4M3] = {4, 3, 7, false, true, 0x7f, 0x7e},
-    [EMU_FMT_E5M2] = {5, 2, 15, true, true, 0x7f, 0x7b},           [EMU_FMT_E2M1] = {2, 1, 1, false, false, 0x7, 0x7},
-    [EMU_FMT_E2M3] = {2, 3, 1, false, false, 0x1f, 0x1f},          [EMU_FMT_E3M2] = {3, 2, 3, false, false, 0x1f, 0x1f},
+    [EMU_FMT_F16] = {5, 10, 15, true, true, 0x7fff, 0x7bff},     [EMU_FMT_BF16] = {8, 7, 127, true, true, 0x7fff, 0x7f7f},
+    [EMU_FMT_TF32] = {8, 10, 127, true, true, 0x3ffff, 0x3fbff}, [EMU_FMT_E4M3] = {4, 3, 7, false, true, 0x7f, 0x7e},
+    [EMU_FMT_E5M2] = {5, 2, 15, true, true, 0x7f, 0x7b},         [EMU_FMT_E2M1] = {2, 1, 1, false, false, 0x7, 0x7},
+    [EMU_FMT_E2M3] = {2, 3, 1, false, false, 0x1f, 0x1f},        [EMU_FMT_E3M2] = {3, 2, 3, false, false, 0x1f, 0x1f},
     [EMU_FMT_UE8M0] = {8, 0, 127, false, true, 0xff, 0xfe},
 };
 
