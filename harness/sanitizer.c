@@ -5,6 +5,7 @@
 #include "base/process.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,6 +149,80 @@ static void tool_run(const char *sanitizer, const struct ks_session *s, size_t t
         ks_str_addf(ret_text, ": %.200s", errout.data);
 }
 
+/* One tool over the candidate's replay. */
+struct tool_job {
+    const char *sanitizer, *replay;
+    const struct ks_session *s;
+    size_t tool;
+    int64_t timeout_ms;
+    int errors;
+    struct ks_str text;
+};
+
+static void *tool_thread(void *arg)
+{
+    struct tool_job *j = arg;
+    tool_run(j->sanitizer, j->s, j->tool, j->replay, j->timeout_ms, &j->errors, &j->text);
+    return NULL;
+}
+
+/* All tools at once: each is a process of its own that mostly waits for the driver to start. */
+static void tools_run(const char *sanitizer, const struct ks_session *s, const char *replay, int64_t timeout_ms, struct tool_job *jobs)
+{
+    pthread_t threads[N_TOOLS];
+    bool started[N_TOOLS];
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        jobs[i] = (struct tool_job){.sanitizer = sanitizer, .replay = replay, .s = s, .tool = i, .timeout_ms = timeout_ms};
+        started[i] = pthread_create(&threads[i], NULL, tool_thread, &jobs[i]) == 0;
+        if (!started[i])
+            tool_thread(&jobs[i]);
+    }
+    for (size_t i = 0; i < N_TOOLS; i++)
+        if (started[i])
+            pthread_join(threads[i], NULL);
+}
+
+/* What the four reports amount to. */
+static void safety_judge(struct ks_trial *t, const char *sanitizer, const char *base_replay, const struct tool_job *jobs)
+{
+    struct ks_session *s = t->s;
+    struct ks_json *details = ks_json_object();
+    KS_AUTO_STR struct ks_str silent = KS_STR_INIT;
+    size_t n_clean = 0;
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        KS_AUTO_STR struct ks_str base_text = KS_STR_INIT;
+        int errors = jobs[i].errors;
+        const char *text = ks_str_cstr(&jobs[i].text);
+        if (errors == 0) {
+            ks_json_set_str(details, tools[i], "clean");
+            n_clean++;
+            continue;
+        }
+        int base_errors = 0; /* what the original does, too, is not held against the candidate */
+        tool_run(sanitizer, s, i, base_replay, 180000, &base_errors, &base_text);
+        if (errors > 0 && base_errors == 0) {
+            ks_gate_fail(t, KS_GATE_SAFETY, details, "compute-sanitizer %s: %s", tools[i], text);
+            return;
+        }
+        if (errors < 0 && base_errors == 0) {
+            ks_gate_fail(t, KS_GATE_SAFETY, details, "under compute-sanitizer %s the candidate %s", tools[i], text);
+            return;
+        }
+        KS_AUTO_STR struct ks_str why = KS_STR_INIT;
+        ks_str_addf(&why, "no statement: the original fails too (%s)", ks_str_cstr(&base_text));
+        ks_json_set_str(details, tools[i], ks_str_cstr(&why));
+        ks_str_clear(&silent);
+        ks_str_add(&silent, ks_str_cstr(&base_text));
+    }
+    if (n_clean > 0) {
+        ks_gate_pass(t, KS_GATE_SAFETY, details);
+        return;
+    }
+    ks_json_free(details);
+    ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer makes no statement, the original fails under it: %s",
+                 ks_str_cstr(&silent));
+}
+
 void ks_safety_sanitizer(struct ks_trial *t)
 {
     struct ks_session *s = t->s;
@@ -165,39 +240,9 @@ void ks_safety_sanitizer(struct ks_trial *t)
         ks_gate_skip(t, KS_GATE_SAFETY, "%s", err.message);
         return;
     }
-    struct ks_json *details = ks_json_object();
-    KS_AUTO_STR struct ks_str silent = KS_STR_INIT;
-    size_t n_clean = 0;
-    for (size_t i = 0; i < N_TOOLS; i++) {
-        KS_AUTO_STR struct ks_str text = KS_STR_INIT, base_text = KS_STR_INIT;
-        int errors = 0;
-        tool_run(sanitizer, s, i, replay.data, ks_trial_left_ms(t) + 60000, &errors, &text);
-        if (errors == 0) {
-            ks_json_set_str(details, tools[i], "clean");
-            n_clean++;
-            continue;
-        }
-        int base_errors = 0; /* what the original does, too, is not held against the candidate */
-        tool_run(sanitizer, s, i, base_replay.data, 180000, &base_errors, &base_text);
-        if (errors > 0 && base_errors == 0) {
-            ks_gate_fail(t, KS_GATE_SAFETY, details, "compute-sanitizer %s: %s", tools[i], ks_str_cstr(&text));
-            return;
-        }
-        if (errors < 0 && base_errors == 0) {
-            ks_gate_fail(t, KS_GATE_SAFETY, details, "under compute-sanitizer %s the candidate %s", tools[i], ks_str_cstr(&text));
-            return;
-        }
-        KS_AUTO_STR struct ks_str why = KS_STR_INIT;
-        ks_str_addf(&why, "no statement: the original fails too (%s)", ks_str_cstr(&base_text));
-        ks_json_set_str(details, tools[i], ks_str_cstr(&why));
-        ks_str_clear(&silent);
-        ks_str_add(&silent, ks_str_cstr(&base_text));
-    }
-    if (n_clean > 0) {
-        ks_gate_pass(t, KS_GATE_SAFETY, details);
-        return;
-    }
-    ks_json_free(details);
-    ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer makes no statement, the original fails under it: %s",
-                 ks_str_cstr(&silent));
+    struct tool_job jobs[N_TOOLS];
+    tools_run(sanitizer, s, replay.data, ks_trial_left_ms(t) + 60000, jobs);
+    safety_judge(t, sanitizer, base_replay.data, jobs);
+    for (size_t i = 0; i < N_TOOLS; i++)
+        ks_str_release(&jobs[i].text);
 }

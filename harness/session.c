@@ -203,6 +203,13 @@ static void device_enter(struct ks_trial *t, bool alone)
     t->deadline_ns += ks_clock_ns() - start_ns;
 }
 
+static void gate_run(struct ks_trial *t, enum ks_gate gate, void (*run)(struct ks_trial *))
+{
+    int64_t start_ns = ks_clock_ns();
+    run(t);
+    t->v->gate_ns[gate] += ks_clock_ns() - start_ns;
+}
+
 static void judge(struct ks_trial *t, const char *source, size_t len)
 {
     struct ks_session *s = t->s;
@@ -234,18 +241,18 @@ static void judge(struct ks_trial *t, const char *source, size_t len)
         return;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
     device_enter(t, false);
-    ks_gate_numerics(t);
+    gate_run(t, KS_GATE_NUMERICS, ks_gate_numerics);
     if (emulated && t->v->gates[KS_GATE_ADMISSION].state != KS_GATE_FAIL) /* why a wrong answer is wrong, if a check can tell */
-        ks_gate_safety(t);
-    ks_gate_resources(t);
+        gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
+    gate_run(t, KS_GATE_RESOURCES, ks_gate_resources);
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES) {
         device_enter(t, true);
-        ks_gate_time(t);
+        gate_run(t, KS_GATE_TIME, ks_gate_time);
         device_enter(t, false);
     }
     ks_arm_stop(&t->arm);
     if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES) /* sanitizers take seconds: only for what would be accepted */
-        ks_gate_safety(t);
+        gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES)
         ks_gate_skip(t, KS_GATE_POLICY, "decided where the object is emitted");
 }

@@ -52,6 +52,7 @@ struct ks_verdict {
     bool modelled;                          /* times come from the emulated device's model */
     double max_abs_err, max_rel_err;
     int64_t build_ns, wall_ns;
+    int64_t gate_ns[KS_N_GATES]; /* wall time each gate took; build: 0 when the text was built before */
     char source_hash[65], object_hash[65];
     struct ks_json *counters; /* device profile of the candidate, or NULL */
 };

@@ -106,6 +106,11 @@ struct ks_json *ks_verdict_to_json(const struct ks_verdict *v, const struct ks_c
         ks_json_set(j, "counters", ks_json_copy(v->counters));
     ks_json_set_num(wall, "build_ns", (double)v->build_ns);
     ks_json_set_num(wall, "wall_ns", (double)v->wall_ns);
+    struct ks_json *gate_ns = ks_json_object();
+    for (int g = 0; g < KS_N_GATES; g++)
+        if (v->gate_ns[g])
+            ks_json_set_num(gate_ns, ks_gate_text((enum ks_gate)g), (double)v->gate_ns[g]);
+    ks_json_set(wall, "gate_ns", gate_ns);
     ks_json_set(j, "wall", wall);
     return j;
 }
