@@ -221,10 +221,11 @@ void ks_cmdline_nvcc_argv(const struct ks_cmdline *c, const char *nvcc, struct k
     *ret_env_changed = changed;
 }
 
-void ks_cmdline_build_argv(const struct ks_cmdline *c, const char *nvcc, size_t input, const char *input_path, const char *output,
-                           struct ks_args *out, size_t *ret_input_index)
+void ks_cmdline_build_argv(const struct ks_cmdline *c, const char *nvcc, size_t input, const char *input_path, const char *arch,
+                           const char *output, struct ks_args *out, size_t *ret_input_index)
 {
-    const unsigned left_out = KS_FLAG_OUTPUT | KS_FLAG_DEPS | KS_FLAG_PHASE | KS_FLAG_NOISE | KS_FLAG_FILES;
+    const unsigned left_out =
+        KS_FLAG_OUTPUT | KS_FLAG_DEPS | KS_FLAG_PHASE | KS_FLAG_NOISE | KS_FLAG_FILES | (arch ? KS_FLAG_ARCH : 0);
     KS_AUTO_FREE bool *skip = ks_xcalloc(c->words.n + 1, sizeof(bool));
     for (size_t i = 0; i < c->items.n; i++) {
         const struct ks_item *item = &c->items.data[i];
@@ -240,6 +241,10 @@ void ks_cmdline_build_argv(const struct ks_cmdline *c, const char *nvcc, size_t 
     for (size_t i = 0; i < c->words.n; i++)
         if (!skip[i] && !c->words.data[i].ours)
             ks_args_add(out, c->words.data[i].text);
+    if (arch) {
+        const char *number = ks_str_starts(arch, "sm_") ? arch + 3 : arch;
+        ks_args_addf(out, "--generate-code=arch=compute_%s,code=[sm_%s,compute_%s]", number, number, number);
+    }
     ks_args_add(out, "-c");
     *ret_input_index = out->n;
     ks_args_add(out, input_path ? input_path : c->inputs.data[input].path);

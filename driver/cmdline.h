@@ -53,9 +53,10 @@ void ks_cmdline_nvcc_argv(const struct ks_cmdline *c, const char *nvcc, struct k
 
 /* One flat line for building something of `input` (an index into inputs): every word expanded (variables and options files
  * included), without ours, the other inputs, outputs, dependency files, phases and noise, then "-c INPUT -o OUTPUT".
- * `input_path`: what stands for the input, NULL: itself.  *ret_input_index: where it stands in `out`. */
-void ks_cmdline_build_argv(const struct ks_cmdline *c, const char *nvcc, size_t input, const char *input_path, const char *output,
-                           struct ks_args *out, size_t *ret_input_index);
+ * `input_path`: what stands for the input, NULL: itself.  `arch`: "sm_90a" builds for that architecture alone, machine code and
+ * PTX; NULL: as the user says. *ret_input_index: where the input stands in `out`. */
+void ks_cmdline_build_argv(const struct ks_cmdline *c, const char *nvcc, size_t input, const char *input_path, const char *arch,
+                           const char *output, struct ks_args *out, size_t *ret_input_index);
 
 /* The object file nvcc writes for `input` in a -c phase, relative to the current folder.  Arena: c->arena. */
 const char *ks_cmdline_object(const struct ks_cmdline *c, size_t input);

@@ -97,7 +97,7 @@ static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *e
     KS_AUTO_STR struct ks_str map = KS_STR_INIT;
     struct ks_symtab t = {0};
     ks_args_init(&argv);
-    ks_unit_build_argv(e->u, e->entries[i].candidate_path, compiled, &argv);
+    ks_unit_build_argv(e->u, e->entries[i].candidate_path, e->entries[i].arch, compiled, &argv);
     KS_TRY(ks_tool_run(argv.v, NULL, err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
     const char *state = ks_symtab_mutable_state(&t);
@@ -129,7 +129,7 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
     const struct ks_emission *x = &e->entries[i];
     char *c = scratch(e, "dispatch.c", i), *o = scratch(e, "dispatch.o", i);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, &text, err));
+    KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, &text, err));
     KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
     /* position independent code serves every way of linking; -fwrapv: lengths are wrapped, then refused by their floating-point
      * size */

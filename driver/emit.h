@@ -5,7 +5,7 @@
  * name, a dispatcher that calls the candidate inside the proved domain and the original everywhere else.
  *
  *   original.o    the baseline, entry renamed to __kscc_original_<entry>
- *   candidate.o   the verified text compiled with the user's flags, all its symbols renamed
+ *   candidate.o   the verified text compiled with the user's flags for the architecture of the proof, all its symbols renamed
  *   dispatch.o    int entry(...) { return inside(...) ? candidate(...) : original(...); }
  *
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
@@ -23,16 +23,17 @@ struct ks_emission {
     const struct ks_json *contract; /* ks_contract_to_json() */
     const char *candidate_path;     /* the verified text: exactly this file is compiled */
     const char *key;
+    const char *arch; /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
 };
 
 /* On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with what stands in the way, KS_ERR_BUILD, KS_ERR_IO,
  * KS_ERR_MISMATCH when the combined object would export something else than the baseline. */
 KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err);
 
-/* The dispatcher's C text.  original and candidate: symbols.  Errors: KS_ERR_UNSUPPORTED when the domain cannot be checked from
- * the arguments. */
+/* The dispatcher's C text.  original and candidate: symbols; arch: "sm_90a".  Errors: KS_ERR_UNSUPPORTED when the domain cannot
+ * be checked from the arguments. */
 KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
-                                             const char *candidate, struct ks_str *out, struct ks_err *err);
+                                             const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err);
 
 /* ---- object files (emit_object.c) ----------------------------------------------------------------------------------- */
 

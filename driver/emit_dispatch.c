@@ -282,8 +282,31 @@ static enum ks_code check_signature(const struct ks_signature *sig, struct ks_er
     return KS_OK;
 }
 
+/* The proof holds for one architecture.  The answer for a device does not change: two threads may ask at once, and find the same.
+ */
+static void add_device_check(const char *arch, struct ks_str *out)
+{
+    long n = strtol(ks_str_starts(arch, "sm_") ? arch + 3 : arch, NULL, 10);
+    ks_str_addf(out,
+                "int cudaGetDevice(int *device);\n"
+                "int cudaDeviceGetAttribute(int *value, int attribute, int device);\n"
+                "enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76, UNKNOWN = 0, RIGHT = 1, WRONG = 2 };\n"
+                "static int right_device(void)\n{\n"
+                "    static unsigned char known[64];\n"
+                "    int device = -1, major = 0, minor = 0;\n"
+                "    if (cudaGetDevice(&device) != 0 || device < 0 || device >= 64)\n        return 0;\n"
+                "    if (__atomic_load_n(&known[device], __ATOMIC_RELAXED) == UNKNOWN) {\n"
+                "        int asked = cudaDeviceGetAttribute(&major, CAPABILITY_MAJOR, device) == 0 &&\n"
+                "                    cudaDeviceGetAttribute(&minor, CAPABILITY_MINOR, device) == 0;\n"
+                "        if (!asked)\n            return 0;\n"
+                "        __atomic_store_n(&known[device], major == %ld && minor == %ld ? RIGHT : WRONG, __ATOMIC_RELAXED);\n"
+                "    }\n"
+                "    return __atomic_load_n(&known[device], __ATOMIC_RELAXED) == RIGHT;\n}\n",
+                n / 10, n % 10);
+}
+
 enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
-                                const char *candidate, struct ks_str *out, struct ks_err *err)
+                                const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err)
 {
     const struct gen g = {sig, contract, out};
     const struct ks_json *dims = ks_json_get(contract, "dims"), *args = ks_json_get(contract, "args"),
@@ -292,6 +315,7 @@ enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_
     ks_str_addf(
         out, "/* Calls the verified candidate of %s inside its proved domain, the original outside. */\n#include <stdint.h>\n%s",
         sig->entry, prelude);
+    add_device_check(arch, out);
     ks_str_add(out, "static int inside(");
     add_params(&g, true);
     ks_str_add(out, ")\n{\n");
@@ -304,7 +328,7 @@ enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_
     add_overlaps(&g, buffers);
     for (size_t i = 0; i < sig->n_params; i++)
         ks_str_addf(out, "    (void)%s;\n", sig->params[i].name);
-    ks_str_add(out, "    return 1;\n}\n");
+    ks_str_add(out, "    return right_device();\n}\n");
     add_declaration(&g, "kscc_original", original, true);
     add_declaration(&g, "kscc_candidate", candidate, true);
     add_declaration(&g, "kscc_entry", sig->symbol, false);

@@ -309,7 +309,8 @@ static void fill_emission(const struct ks_entry_context *x, const struct ks_sign
     *ret = (struct ks_emission){.signature = copy,
                                 .contract = contract,
                                 .candidate_path = ks_arena_strdup(a, ks_str_cstr(&path)),
-                                .key = ks_arena_strdup(a, key)};
+                                .key = ks_arena_strdup(a, key),
+                                .arch = x->device->arch};
 }
 
 /* True: there is a certificate that may be emitted. */

@@ -302,7 +302,10 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct trie
     ks_trial_describe(trial, &line);
     ks_trial_gates(trial, &gates);
     ks_say_progress("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
-    ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a.transform, ks_str_cstr(&line), improved ? ", new best" : "");
+    ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a.transform, ks_str_cstr(&line),
+                    improved   ? ", new best"
+                    : accepted ? ", not faster than the best so far"
+                               : "");
     if (improved) {
         st->best = t;
         adopt_best(s);

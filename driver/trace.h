@@ -25,8 +25,8 @@ KS_NODISCARD enum ks_code ks_trace_close(struct ks_trace *t, char ret_hex[65], s
 /* Ends a trace that is not to be kept: what was written stays under its .part name. */
 void ks_trace_abandon(struct ks_trace *t);
 
-/* Copy of `j` without what differs between two equal runs: members of the names listed in trace.c, folders of files, scratch folders
- * and nvcc's temporary names in texts, ptxas's times. */
+/* Copy of `j` without what differs between two equal runs: members of the names listed in trace.c, folders of files, scratch
+ * folders and nvcc's temporary names in texts, ptxas's times. */
 struct ks_json *ks_json_repeatable(const struct ks_json *j);
 /* The same for one text.  Appends to out. */
 void ks_text_repeatable(const char *text, struct ks_str *out);

@@ -27,7 +27,7 @@ enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct ks_settings *
         len -= strlen("/bin/..");
     u.cuda_path = ks_arena_strndup(arena, u.toolkit.top, len);
     ks_args_init(&u.build_argv);
-    ks_cmdline_build_argv(c, nvcc, input, NULL, u.object, &u.build_argv, &u.input_index);
+    ks_cmdline_build_argv(c, nvcc, input, NULL, NULL, u.object, &u.build_argv, &u.input_index);
     *ret = u;
     return KS_OK;
 }
@@ -133,19 +133,18 @@ static void quote_for_xcompiler(const char *text, struct ks_str *out)
     ks_str_addc(out, '\'');
 }
 
-void ks_unit_build_argv(const struct ks_unit *u, const char *input_path, const char *output, struct ks_args *out)
+void ks_unit_build_argv(const struct ks_unit *u, const char *input_path, const char *arch, const char *output,
+                        struct ks_args *out)
 {
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT, value = KS_STR_INIT;
     char absolute[PATH_MAX];
+    size_t index;
     ks_path_dir(&dir, u->path);
     ks_str_add(&value, "-iquote,");
     quote_for_xcompiler(realpath(ks_str_cstr(&dir), absolute) ? absolute : ks_str_cstr(&dir), &value);
-    ks_args_add(out, u->build_argv.v[0]);
+    ks_cmdline_build_argv(u->cmdline, u->toolkit.nvcc, u->input, input_path, arch, output, out, &index);
     ks_args_add(out, "-Xcompiler");
     ks_args_add(out, ks_str_cstr(&value));
-    for (size_t i = 1; i + 1 < u->build_argv.n; i++)
-        ks_args_add(out, i == u->input_index ? input_path : u->build_argv.v[i]);
-    ks_args_add(out, output);
 }
 
 /* "sm_90a" sorts by its number, then by having a suffix. */

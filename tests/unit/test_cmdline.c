@@ -223,10 +223,25 @@ TEST(build_lines_are_flat_and_have_no_side_outputs)
     size_t index;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_args_init(&args);
-    ks_cmdline_build_argv(&c, "nvcc", 0, "/s/candidate.cu", "/t/c.o", &args, &index);
+    ks_cmdline_build_argv(&c, "nvcc", 0, "/s/candidate.cu", NULL, "/t/c.o", &args, &index);
     ks_args_quote(&text, args.v);
     CHECK_STR(ks_str_cstr(&text), "nvcc -O3 -DX -c /s/candidate.cu -o /t/c.o");
     CHECK_STR(args.v[index], "/s/candidate.cu");
+    ks_args_release(&args);
+    ks_cmdline_release(&c);
+}
+
+TEST(a_line_for_one_architecture_drops_the_users_list)
+{
+    struct ks_cmdline c = PARSE("-gencode", "arch=compute_80,code=sm_80", "-arch=sm_70", "-O3", "-c", "a.cu");
+    struct ks_args args;
+    size_t index;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_args_init(&args);
+    ks_cmdline_build_argv(&c, "nvcc", 0, NULL, "sm_90a", "c.o", &args, &index);
+    for (size_t i = 0; i < args.n; i++)
+        ks_str_addf(&text, "%s ", args.v[i]);
+    CHECK_STR(ks_str_cstr(&text), "nvcc -O3 --generate-code=arch=compute_90a,code=[sm_90a,compute_90a] -c a.cu -o c.o ");
     ks_args_release(&args);
     ks_cmdline_release(&c);
 }

@@ -38,6 +38,9 @@ static const char harness_text[] =
     "(void)cols, (void)scale, (void)s, rows; }\n"
     "int cand(const float *x, float *y, int rows, long cols, float scale, void *s) { return putchar('C'), (void)x, (void)y, "
     "(void)cols, (void)scale, (void)s, rows; }\n"
+    "static int device, capability[2][2] = {{9, 0}, {8, 9}};\n"
+    "int cudaGetDevice(int *d) { *d = device; return 0; }\n"
+    "int cudaDeviceGetAttribute(int *v, int a, int d) { *v = capability[d][a - 75]; return 0; }\n"
     "static float buf[1 << 16] __attribute__((aligned(256)));\n"
     "int main(void) {\n"
     "  float *x = buf, *y = buf + (1 << 15), s = 1.5f / sqrtf(64.0f);\n"
@@ -45,9 +48,10 @@ static const char harness_text[] =
     "  entry(x, y, 3, 64, s, 0); entry(x, y, 102, 64, s, 0); entry(x, y, 0, 64, s, 0); entry(x, y, -2, 64, s, 0);\n" /* rows */
     "  entry(x, y, 4, 65, s, 0); entry(x, y, 4, (1L << 32) + 64, s, 0);\n"                                           /* cols */
     "  entry(x, y, 4, 64, s * 1.01f, 0); entry(x, y, 4, 64, NAN, 0);\n"                                              /* scale */
-    "  entry(x + 1, y, 4, 64, s, 0); entry(0, y, 4, 64, s, 0);\n"  /* alignment, null */
-    "  entry(x, x, 4, 64, s, 0); entry(x, x + 64, 4, 64, s, 0);\n" /* overlap */
-    "  entry(x, x + 256, 4, 64, s, 0);\n"                          /* touching is not overlapping */
+    "  entry(x + 1, y, 4, 64, s, 0); entry(0, y, 4, 64, s, 0);\n"                     /* alignment, null */
+    "  entry(x, x, 4, 64, s, 0); entry(x, x + 64, 4, 64, s, 0);\n"                    /* overlap */
+    "  entry(x, x + 256, 4, 64, s, 0);\n"                                             /* touching is not overlapping */
+    "  device = 1; entry(x, y, 4, 64, s, 0); device = 0; entry(x, y, 4, 64, s, 0);\n" /* another architecture, and back */
     "  printf(\" %d\\n\", n);\n  return 0;\n}\n";
 
 static struct ks_json *contract(void)
@@ -64,7 +68,7 @@ TEST(the_dispatcher_takes_the_candidate_only_inside_the_proved_domain)
     KS_AUTO_JSON struct ks_json *j = contract();
     KS_AUTO_FREE char *dir = NULL;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT, a = KS_STR_INIT, b = KS_STR_INIT, exe = KS_STR_INIT, out = KS_STR_INIT;
-    CHECK_OK(ks_emit_dispatcher(&signature, j, "original_symbol", "candidate_symbol", &text, &err));
+    CHECK_OK(ks_emit_dispatcher(&signature, j, "original_symbol", "candidate_symbol", "sm_90a", &text, &err));
     CHECK_OK(ks_dir_make_temp("test-emit", &dir, &err));
     ks_path_join(&a, dir, "dispatch.c");
     ks_path_join(&b, dir, "main.c");
@@ -76,7 +80,7 @@ TEST(the_dispatcher_takes_the_candidate_only_inside_the_proved_domain)
     CHECK_OK(ks_tool_run(cc, NULL, &err));
     char *const run[] = {exe.data, NULL};
     CHECK_OK(ks_tool_run(run, &out, &err));
-    CHECK_STR(ks_str_cstr(&out), "CCooooooooooooC 104\n");
+    CHECK_STR(ks_str_cstr(&out), "CCooooooooooooCoC 104\n");
     CHECK_OK(ks_dir_remove(dir, &err));
 }
 
@@ -93,7 +97,7 @@ static void refused(const char *name, const char *value, const char *part)
         ks_json_set(dim, "derived", ks_json_null());
     ks_json_set_i64(dim, "lo", 0);
     ks_json_set_i64(dim, "hi", 9);
-    CHECK_INT(ks_emit_dispatcher(&signature, j, "o", "c", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_INT(ks_emit_dispatcher(&signature, j, "o", "c", "sm_90a", &text, &err), KS_ERR_UNSUPPORTED);
     CHECK_CONTAINS(err.message, part);
 }
 
@@ -110,9 +114,9 @@ TEST(a_signature_that_cannot_be_passed_on_is_refused)
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     struct ks_param odd[] = {{.name = "v", .kind = KS_PARAM_UNSUPPORTED, .spelling = "std::vector<int>"}};
     struct ks_signature s = {.entry = "e", .symbol = "e", .params = odd, .n_params = 1, .returns_void = true};
-    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", "sm_90a", &text, &err), KS_ERR_UNSUPPORTED);
     s = (struct ks_signature){.entry = "e", .symbol = "e", .params = params, .n_params = 1};
-    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", "sm_90a", &text, &err), KS_ERR_UNSUPPORTED);
     CHECK_CONTAINS(err.message, "neither void nor");
 }
 
