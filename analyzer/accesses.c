@@ -19,106 +19,6 @@ struct access_ctx {
     access_vec *accesses;
 };
 
-/* ---- classification ---- */
-
-struct ks_poly ks_poly_first_iteration(struct ks_arena *a, const struct ks_kernel *k, const struct ks_poly *index)
-{
-    struct ks_poly p = *index;
-    for (size_t i = k->n_loops; i-- > 0;) { /* inner first: its first value may hold outer variables */
-        const struct ks_loop *l = &k->loops[i];
-        if (l->variable && l->first_poly.known && ks_poly_uses(&p, KS_VAR_LOOP, l->variable))
-            p = ks_poly_substitute(a, &p, KS_VAR_LOOP, l->variable, &l->first_poly);
-    }
-    return p;
-}
-
-static bool moves_with_lane(const struct ks_var *v)
-{
-    if (v->kind == KS_VAR_OPAQUE || v->kind == KS_VAR_SYMBOL)
-        return v->thread_mask & KS_THREAD_X;
-    if (v->kind == KS_VAR_LOOP)
-        return v->symbol->thread_mask & KS_THREAD_X; /* its first value was not known */
-    return false;
-}
-
-/* Of a byte offset whose loop variables are at their first values; stride in elements of step_bytes. */
-static enum ks_lane_stride classify(const struct ks_poly *p, int64_t step_bytes, int64_t *ret_stride)
-{
-    bool symbolic = false;
-    int64_t coef = 0;
-    if (!p->known)
-        return KS_STRIDE_IRREGULAR;
-    for (size_t i = 0; i < p->n_terms; i++) {
-        const struct ks_term *t = &p->terms[i];
-        size_t n_thread = 0;
-        for (size_t k = 0; k < t->n_factors; k++) {
-            if (moves_with_lane(&t->factors[k]))
-                return KS_STRIDE_IRREGULAR;
-            n_thread += t->factors[k].kind == KS_VAR_THREAD_X;
-        }
-        if (n_thread > 1)
-            return KS_STRIDE_IRREGULAR;
-        if (n_thread == 1 && t->n_factors == 1)
-            coef = t->coef;
-        else if (n_thread == 1)
-            symbolic = true;
-    }
-    *ret_stride = coef / step_bytes;
-    return symbolic             ? KS_STRIDE_SYMBOLIC
-           : coef == 0          ? KS_STRIDE_UNIFORM
-           : coef == step_bytes ? KS_STRIDE_UNIT
-                                : KS_STRIDE_CONSTANT;
-}
-
-static const struct ks_node *definition(const struct ks_var *v)
-{
-    if (v->kind == KS_VAR_OPAQUE)
-        return ks_node_strip(v->node);
-    bool is_local = v->kind == KS_VAR_SYMBOL && v->symbol->kind == KS_SYM_LOCAL && v->symbol->decl && v->symbol->decl->n_children;
-    return is_local ? ks_node_strip(v->symbol->decl->children[0]) : NULL;
-}
-
-/* a % n moves as a does until it wraps, a / n stands still until then, when n is the same in all lanes and no small constant. */
-static struct ks_poly between_wraps(const struct ks_expand *x, const struct ks_kernel *k, struct ks_poly p)
-{
-    struct ks_poly sum = ks_poly_const(x->arena, 0);
-    for (size_t i = 0; p.known && i < p.n_terms; i++) {
-        struct ks_poly product = ks_poly_const(x->arena, p.terms[i].coef);
-        for (size_t f = 0; f < p.terms[i].n_factors; f++) {
-            const struct ks_var *v = &p.terms[i].factors[f];
-            const struct ks_node *n = definition(v);
-            struct ks_poly factor = ks_poly_var(x->arena, *v);
-            bool mod = ks_node_is(n, KS_NODE_BINARY, "%"), div = ks_node_is(n, KS_NODE_BINARY, "/");
-            if ((mod || div) && !(ks_node_thread_mask(n->children[1]) & KS_THREAD_X) &&
-                !(n->children[1]->has_value && n->children[1]->value < 32)) {
-                struct ks_poly inner = ks_expand(x, n->children[0]);
-                inner = ks_poly_first_iteration(x->arena, k, &inner);
-                factor = mod ? between_wraps(x, k, inner) : ks_poly_const(x->arena, 1); /* any constant: it does not move */
-            }
-            product = ks_poly_mul(x->arena, &product, &factor);
-        }
-        sum = ks_poly_add(x->arena, &sum, &product);
-    }
-    return p.known ? sum : p;
-}
-
-static void classify_access(struct access_ctx *c, struct ks_access *a)
-{
-    struct ks_poly first = ks_poly_first_iteration(c->m->arena, c->k, &a->bytes);
-    int64_t step = ks_type_step(a->element);
-    a->stride = a->buffer ? classify(&first, step, &a->lane_stride_elem) : KS_STRIDE_IRREGULAR;
-    if (!(a->thread_mask & KS_THREAD_X)) {
-        a->stride = KS_STRIDE_UNIFORM;
-        a->lane_stride_elem = 0;
-    }
-    a->wrapped_stride = a->stride;
-    if (a->stride == KS_STRIDE_IRREGULAR && first.known && first.has_opaque + first.n_terms > 0) {
-        struct ks_poly inside = between_wraps(&c->expand, c->k, first);
-        int64_t stride = 0;
-        a->wrapped_stride = classify(&inside, step, &stride);
-    }
-}
-
 /* ---- loop invariance ---- */
 
 static bool is_inside(const struct ks_node *n, const struct ks_node *around)
@@ -245,7 +145,7 @@ static void add_access(struct access_ctx *c, const struct ks_node *n, struct ks_
     a.index = ks_poly_div(c->m->arena, &address.bytes, ks_type_step(element));
     a.loop = ks_loop_around(c->k->loops, c->k->n_loops, c->call ? c->call : n);
     read_member(n, &a);
-    classify_access(c, &a);
+    ks_access_classify(&c->expand, c->k, &a);
     a.loop_invariant = !c->call && is_invariant(&a);
     ks_vec_push(c->accesses, a);
 }

@@ -4,6 +4,8 @@
 #include "analyzer/usage.h"
 #include "base/str.h"
 
+#include <string.h>
+
 /* __device__ functions are followed this deep. */
 #define KS_MAX_CALL_DEPTH 6
 
@@ -99,9 +101,24 @@ static void count_operation(struct ks_kernel *k, const struct ks_node *n)
 
 /* ---- calls ---- */
 
-static bool is_block_sync(const struct ks_node *n)
+/* group.sync() of cooperative groups; *ret_warp: the group is a part of a warp. */
+static bool is_group_sync(const struct ks_node *n, bool *ret_warp)
 {
-    return ks_str_starts(n->name, "__syncthreads") || (n->callee && ks_streq(n->name, "sync"));
+    const struct ks_node *group =
+        n->callee && n->callee->kind == KS_NODE_MEMBER && n->callee->n_children == 1 ? n->callee->children[0] : NULL;
+    if (!group || !ks_streq(n->name, "sync"))
+        return false;
+    const char *type = group->type ? group->type->canonical : "";
+    *ret_warp = strstr(type, "thread_block_tile") || strstr(type, "coalesced_group");
+    return true;
+}
+
+bool ks_call_is_barrier(const struct ks_node *n, bool *ret_warp)
+{
+    if (n->kind != KS_NODE_CALL || !n->name)
+        return false;
+    *ret_warp = ks_streq(n->name, "__syncwarp");
+    return *ret_warp || ks_str_starts(n->name, "__syncthreads") || is_group_sync(n, ret_warp);
 }
 
 static void add_barrier(struct scan *s, const struct ks_node *n, bool is_warp)
@@ -114,17 +131,16 @@ static void add_barrier(struct scan *s, const struct ks_node *n, bool is_warp)
 
 static void note_call(struct scan *s, const struct ks_node *n)
 {
-    static const char *const shuffles[] = {"__shfl", "__reduce_", "__ballot", "__any_sync", "__all_sync", "__match"};
+    static const char *const shuffles[] = {"__shfl", "__reduce_", "shfl"};
     static const char *const tensor[] = {"mma_sync", "load_matrix_sync", "store_matrix_sync", "wgmma"};
     if (!n->name)
         return;
-    s->k->uses_shuffle |= begins_with_any(n->name, shuffles, 2);
+    s->k->uses_shuffle |= begins_with_any(n->name, shuffles, COUNT(shuffles));
     s->k->uses_atomics |= ks_str_starts(n->name, "atomic");
     s->k->uses_tensor_cores |= begins_with_any(n->name, tensor, COUNT(tensor));
-    if (is_block_sync(n))
-        add_barrier(s, n, false);
-    else if (ks_streq(n->name, "__syncwarp"))
-        add_barrier(s, n, true);
+    bool is_warp = false;
+    if (ks_call_is_barrier(n, &is_warp))
+        add_barrier(s, n, is_warp);
 
     const struct ks_function *f = ks_mirror_callee(s->m, n);
     if (f && s->call_depth < KS_MAX_CALL_DEPTH) {

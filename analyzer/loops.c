@@ -213,8 +213,8 @@ static void count_trips(struct ks_loop *l)
 static bool visit_barrier(const struct ks_node *n, void *data)
 {
     bool *found = data;
-    *found |= n->kind == KS_NODE_CALL && ks_str_starts(n->name ? n->name : "", "__syncthreads");
-    *found |= n->kind == KS_NODE_CALL && n->callee && ks_streq(n->name, "sync");
+    bool is_warp = false;
+    *found |= ks_call_is_barrier(n, &is_warp) && !is_warp;
     return !*found;
 }
 

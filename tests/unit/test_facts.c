@@ -263,6 +263,40 @@ TEST(straight_line_changes_of_variables_are_followed)
     unit_release(&u);
 }
 
+TEST(lanes_of_a_warp_are_told_from_its_number)
+{
+    unit_parse(&u, "#include <cooperative_groups.h>\n"
+                   "#include <cooperative_groups/reduce.h>\n"
+                   "namespace cg = cooperative_groups;\n"
+                   "__global__ void k(const float *x, float *y, int n) {\n"
+                   "  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
+                   "  int row = blockIdx.x * 8 + warp;\n"
+                   "  y[row * n + lane] = 1;\n"
+                   "  y[row * n + (threadIdx.x & 31)] = x[threadIdx.x >> 5];\n"
+                   "  y[threadIdx.x % 48] = x[threadIdx.x % 8];\n"
+                   "  cg::thread_block block = cg::this_thread_block();\n"
+                   "  cg::thread_block_tile<32> tile = cg::tiled_partition<32>(block);\n"
+                   "  float v = cg::reduce(tile, x[tile.meta_group_rank() * n + tile.thread_rank()], cg::plus<float>{});\n"
+                   "  v += tile.shfl_down(v, 1);\n"
+                   "  tile.sync(); block.sync();\n"
+                   "  y[0] = v;\n"
+                   "}\n");
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.diags.n, 0);
+    const struct ks_kernel *k = &u.facts->kernels[0];
+    CHECK_INT(access_of(k, "y", true, 0)->stride, KS_STRIDE_UNIT);
+    CHECK_INT(access_of(k, "y", true, 1)->stride, KS_STRIDE_UNIT);
+    CHECK_INT(access_of(k, "x", false, 0)->stride, KS_STRIDE_UNIFORM);
+    CHECK_INT(access_of(k, "y", true, 2)->stride, KS_STRIDE_IRREGULAR);
+    CHECK_INT(access_of(k, "y", true, 2)->wrapped_stride, KS_STRIDE_UNIT);
+    CHECK_INT(access_of(k, "x", false, 1)->wrapped_stride, KS_STRIDE_IRREGULAR);
+    CHECK_INT(access_of(k, "x", false, 2)->stride, KS_STRIDE_UNIT);
+    CHECK_INT(k->n_barriers, 2);
+    CHECK(k->barriers[0].is_warp && !k->barriers[1].is_warp);
+    CHECK(k->uses_shuffle);
+    unit_release(&u);
+}
+
 TEST(elementwise_needs_equal_indices_and_guards)
 {
     unit_parse(&u, "__global__ void w(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n"
