@@ -251,15 +251,16 @@ struct ks_stencil_writer ks_stencil_writer_for(const struct ks_rewrite_view *v, 
                                       .out = out,
                                       .rows = rows,
                                       .halos = halos,
+                                      .inside = ks_stencil_guards_border(s),
                                       .tile = ks_text_fresh(f, ks_arena_printf(v->arena, "%s_tile", s->buffer->name), v->arena),
                                       .row = ks_text_fresh(f, "row", v->arena),
                                       .col = ks_text_fresh(f, "col", v->arena),
                                       .step = ks_text_fresh(f, "step", v->arena)};
 }
 
-int64_t ks_stencil_wide(const struct ks_stencil_writer *w)
+int64_t ks_stencil_cells_x(const struct ks_stencil *s, int halos)
 {
-    return KS_STENCIL_TILE_X + 2 * w->halos * w->s->halo_x;
+    return KS_STENCIL_WIDE - 2 * halos * s->halo_x;
 }
 
 int64_t ks_stencil_high(const struct ks_stencil_writer *w)
@@ -267,14 +268,15 @@ int64_t ks_stencil_high(const struct ks_stencil_writer *w)
     return w->rows + 2 * w->halos * w->s->halo_y;
 }
 
-/* The loop over the thread's rows, and where row `row` is in the grid. */
-static void open_rows(const struct ks_stencil_writer *w)
+/* The loop over the thread's rows at least `inset` halos from the tile's edge, and where row `row` is in the grid. */
+static void open_rows(const struct ks_stencil_writer *w, int inset)
 {
+    long long edge = inset * (long long)w->s->halo_y;
     ks_str_addf(w->out,
                 "#pragma unroll\n"
-                "    for (int %s = 0; %s < %lld; %s += %d) {\n"
+                "    for (int %s = %lld; %s < %lld; %s += %d) {\n"
                 "        int %s = threadIdx.y + %s, %s = (int)(blockIdx.y * %lld) + %s - %lld;\n",
-                w->step, w->step, (long long)ks_stencil_high(w), w->step, KS_STENCIL_THREADS_Y, w->row, w->step,
+                w->step, edge, w->step, (long long)ks_stencil_high(w) - edge, w->step, KS_STENCIL_THREADS_Y, w->row, w->step,
                 w->s->o.id[1]->name, (long long)w->rows, w->row, (long long)(w->halos * w->s->halo_y));
 }
 
@@ -286,37 +288,37 @@ void ks_stencil_write_load(const struct ks_stencil_writer *w)
     const char *x = s->o.id[0]->name, *y = s->o.id[1]->name, *at = ks_text_fresh(f, "at", arena);
     const char *limit_x = ks_text_of(f, ks_outline_limit(&s->o, s->o.id[0]), arena);
     const char *limit_y = ks_text_of(f, ks_outline_limit(&s->o, s->o.id[1]), arena);
-    bool ragged = ks_stencil_high(w) % KS_STENCIL_THREADS_Y != 0;
+    KS_BUG(ks_stencil_high(w) % KS_STENCIL_THREADS_Y != 0);
     ks_str_addf(w->out,
-                "    __shared__ %s %s[%lld][%lld];\n"
-                "    int %s = threadIdx.x, %s = (int)(blockIdx.x * %d) + %s - %lld;\n",
-                ks_idiom_plain_type(s->buffer->type->element), w->tile, (long long)ks_stencil_high(w),
-                (long long)ks_stencil_wide(w), w->col, x, KS_STENCIL_TILE_X, w->col, (long long)(w->halos * s->halo_x));
-    open_rows(w);
-    ks_str_addf(w->out,
-                "        long long %s = (long long)%s * %s + %s;\n"
-                "        if (%s%s >= 0 && %s < (long long)%s * %s)\n"
-                "            %s[%s][%s] = %s[%s];\n"
-                "    }\n"
-                "    __syncthreads();\n",
-                at, y, s->pitch->name, x,
-                ragged ? ks_arena_printf(arena, "%s < %lld && ", w->row, (long long)ks_stencil_high(w)) : "", at, at, limit_y,
-                limit_x, w->tile, w->row, w->col, s->buffer->name, at);
+                "    __shared__ %s %s[%lld][%d];\n"
+                "    int %s = threadIdx.x, %s = (int)(blockIdx.x * %lld) + %s - %lld;\n",
+                ks_idiom_plain_type(s->buffer->type->element), w->tile, (long long)ks_stencil_high(w), KS_STENCIL_WIDE, w->col, x,
+                (long long)ks_stencil_cells_x(s, w->halos), w->col, (long long)(w->halos * s->halo_x));
+    open_rows(w, 0);
+    if (w->inside)
+        ks_str_addf(w->out,
+                    "        if (%s >= 0 && %s < %s && %s >= 0 && %s < %s)\n"
+                    "            %s[%s][%s] = %s[(long long)%s * %s + %s];\n",
+                    x, x, limit_x, y, y, limit_y, w->tile, w->row, w->col, s->buffer->name, y, s->pitch->name, x);
+    else
+        ks_str_addf(w->out,
+                    "        long long %s = (long long)%s * %s + %s;\n"
+                    "        if (%s >= 0 && %s < (long long)%s * %s)\n"
+                    "            %s[%s][%s] = %s[%s];\n",
+                    at, y, s->pitch->name, x, at, at, limit_y, limit_x, w->tile, w->row, w->col, s->buffer->name, at);
+    ks_str_add(w->out, "    }\n"
+                       "    __syncthreads();\n");
 }
 
 void ks_stencil_write_rows_begin(const struct ks_stencil_writer *w, int inset)
 {
     const struct ks_stencil *s = w->s;
-    long long edge_x = inset * (long long)s->halo_x, edge_y = inset * (long long)s->halo_y;
+    long long edge = inset * (long long)s->halo_x;
     const char *x = s->o.id[0]->name, *y = s->o.id[1]->name;
-    open_rows(w);
+    open_rows(w, inset);
     ks_str_add(w->out, "        if (");
-    if (edge_y > 0)
-        ks_str_addf(w->out, "%s >= %lld && %s < %lld && ", w->row, edge_y, w->row, (long long)ks_stencil_high(w) - edge_y);
-    else if (ks_stencil_high(w) % KS_STENCIL_THREADS_Y != 0)
-        ks_str_addf(w->out, "%s < %lld && ", w->row, (long long)ks_stencil_high(w));
-    if (edge_x > 0)
-        ks_str_addf(w->out, "%s >= %lld && %s < %lld && ", w->col, edge_x, w->col, (long long)ks_stencil_wide(w) - edge_x);
+    if (edge > 0)
+        ks_str_addf(w->out, "%s >= %lld && %s < %lld && ", w->col, edge, w->col, KS_STENCIL_WIDE - edge);
     if (inset < w->halos)
         ks_str_addf(w->out, "%s >= 0 && %s >= 0 && ", x, y);
     for (int axis = 0; axis < 2; axis++)
@@ -356,6 +358,27 @@ static bool is_setup_of_index(const struct ks_stencil *s, const struct ks_node *
     return var && (var->symbol == s->o.id[0] || var->symbol == s->o.id[1]);
 }
 
+/* The span and the blanks and newlines behind it. */
+static struct ks_span through_blanks(const struct ks_facts *f, struct ks_span span)
+{
+    while (span.end < f->source_len && isspace((unsigned char)f->source[span.end]))
+        span.end++;
+    return span;
+}
+
+static bool names_only_accesses(const struct ks_stencil *s, const struct ks_node *stmt, bool stores_too)
+{
+    const struct ks_node *var = ks_idiom_single_var(stmt);
+    const struct ks_kernel *k = s->o.kernel;
+    if (!var || ks_node_has_side_effects(stmt))
+        return false;
+    size_t inside = 0;
+    for (size_t i = 0; i < k->n_accesses; i++)
+        if (k->accesses[i].buffer == s->buffer || (stores_too && k->accesses[i].is_write))
+            inside += ks_node_count_uses(k->accesses[i].node, var->symbol);
+    return inside > 0 && inside == ks_node_count_uses(k->body, var->symbol);
+}
+
 enum ks_code ks_stencil_write_work(const struct ks_stencil_writer *w, const char *cells, const char *store, const char *leave,
                                    const char *indent, struct ks_err *err)
 {
@@ -374,13 +397,15 @@ enum ks_code ks_stencil_write_work(const struct ks_stencil_writer *w, const char
     for (size_t i = 0; store && i < k->n_accesses; i++)
         if (k->accesses[i].is_write)
             ks_edits_replace(&edits, k->accesses[i].node->span, store);
+    /* A local that only the replaced accesses named is not needed any more. */
+    for (size_t i = 0; i < s->o.n_work; i++)
+        if (names_only_accesses(s, s->o.work[i], store != NULL))
+            ks_edits_remove(&edits, through_blanks(f, ks_text_stmt_span(f, s->o.work[i])));
     struct return_walk returns = {&edits, leave};
     for (size_t i = 0; leave && i < s->o.n_work; i++)
         ks_node_walk(s->o.work[i], replace_return, &returns);
     /* From just behind the guard, so that comments come along. */
-    uint32_t begin = ks_text_stmt_span(f, s->o.guard).end;
-    while (isspace((unsigned char)f->source[begin]))
-        begin++;
+    uint32_t begin = through_blanks(f, ks_text_stmt_span(f, s->o.guard)).end;
     struct ks_span span = {begin, ks_text_stmt_span(f, s->o.work[s->o.n_work - 1]).end};
     KS_AUTO_STR struct ks_str copy = KS_STR_INIT;
     KS_TRY(ks_edits_apply_range(&edits, f->source, f->source_len, span, &copy, err));
@@ -392,16 +417,16 @@ const char *ks_stencil_grid_text(const struct ks_stencil_writer *w, const struct
 {
     const struct ks_node *limit = ks_outline_limit(&w->s->o, w->s->o.id[axis]);
     const char *text = ks_idiom_host_text(w->v->facts, l, limit, w->v->arena);
-    return text ? ks_idiom_ceildiv(text, axis == 0 ? KS_STENCIL_TILE_X : w->rows, w->v->arena) : NULL;
-}
-
-const char *ks_stencil_block_x(const struct ks_stencil_writer *w)
-{
-    return ks_arena_printf(w->v->arena, "%lld", (long long)ks_stencil_wide(w));
+    return text ? ks_idiom_ceildiv(text, axis == 0 ? ks_stencil_cells_x(w->s, w->halos) : w->rows, w->v->arena) : NULL;
 }
 
 #define TEXT_OF_(n) #n
 #define TEXT_OF(n)  TEXT_OF_(n)
+
+const char *ks_stencil_block_x(void)
+{
+    return TEXT_OF(KS_STENCIL_WIDE);
+}
 
 const char *ks_stencil_block_y(void)
 {

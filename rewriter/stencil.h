@@ -8,8 +8,8 @@
 #include "rewriter/idiom.h"
 
 #define KS_STENCIL_MAX_READS 64
-#define KS_STENCIL_TILE_X    64 /* cells of a block along x */
-#define KS_STENCIL_THREADS_Y 4  /* threads of a block along y; along x it has one for each column of the tile, halo included */
+#define KS_STENCIL_WIDE      128 /* columns of a tile, halo included, and threads of the block along x: whole warps in every row */
+#define KS_STENCIL_THREADS_Y 2   /* threads of the block along y; divides the rows of a tile with and without halo */
 
 struct ks_neighbour {
     const struct ks_access *access;
@@ -40,11 +40,12 @@ struct ks_stencil_writer {
     struct ks_str *out;
     int64_t rows; /* cells of a block along y */
     int halos;
+    bool inside;                         /* no cell outside the grid is ever used: ks_stencil_guards_border() */
     const char *tile, *row, *col, *step; /* names */
 };
 struct ks_stencil_writer ks_stencil_writer_for(const struct ks_rewrite_view *v, const struct ks_stencil *s, int64_t rows,
                                                int halos, struct ks_str *out);
-int64_t ks_stencil_wide(const struct ks_stencil_writer *w); /* columns of the tile, and threads of the block along x */
+int64_t ks_stencil_cells_x(const struct ks_stencil *s, int halos); /* cells of a block along x */
 int64_t ks_stencil_high(const struct ks_stencil_writer *w);
 /* Declares and fills the tile; declares `col` and x. */
 void ks_stencil_write_load(const struct ks_stencil_writer *w);
@@ -59,7 +60,7 @@ KS_NODISCARD enum ks_code ks_stencil_write_work(const struct ks_stencil_writer *
                                                 const char *leave, const char *indent, struct ks_err *err);
 /* Blocks along an axis for this tile, and threads of a block, as host text. */
 const char *ks_stencil_grid_text(const struct ks_stencil_writer *w, const struct ks_launch *l, int axis);
-const char *ks_stencil_block_x(const struct ks_stencil_writer *w);
+const char *ks_stencil_block_x(void);
 const char *ks_stencil_block_y(void);
 
 #endif

@@ -1,14 +1,15 @@
 /* cache-row (data-movement): a block that walks along its row several times (largest element, sum, result) reads the row from
- * memory every time.  Where the contract bounds the row's length, each thread keeps its elements in registers after the first
- * read, and a value that a later loop overwrites in memory is not stored before. */
+ * memory every time.  Each thread keeps its first elements in registers after the first read, and a value that a later loop
+ * overwrites in memory is not stored before.  Rows that are longer than that go through the user's loops for the rest. */
 #include "rewriter/idiom.h"
 #include "rewriter/promise.h"
 
 #include <string.h>
 
-#define MAX_LOOPS  8
-#define MAX_ROWS   4
-#define MAX_CHUNKS 32 /* registers for one row in each thread */
+#define MAX_LOOPS   8
+#define MAX_ROWS    4
+#define MAX_CHUNKS  32 /* registers for one row in each thread */
+#define MANY_CHUNKS 16 /* more of them cost occupancy */
 
 struct kept_row {
     const struct ks_symbol *buffer;
@@ -27,7 +28,9 @@ struct cache_plan {
     size_t n_rows;
     int64_t step;
     const char *step_text; /* number of elements between a thread's chunks */
-    int64_t chunks;
+    int64_t needed;        /* chunks of the longest row of the contract, INT64_MAX: not known */
+    int64_t usual;         /* of the longest row at a timing point */
+    int64_t chunks;        /* kept; less than needed: the rest goes through the user's loop */
     const struct ks_launch *launch;
 };
 
@@ -60,8 +63,9 @@ static bool is_lane_loop(const struct ks_facts *f, const struct ks_loop *l, int6
         if (f->source[at] != ' ' && f->source[at] != '\t')
             return false;
     return ks_node_is_op(cond, KS_NODE_BINARY, "<") && ks_node_is_op(step, KS_NODE_BINARY, "+=") && step_of(l, threads) >= 32 &&
-           !ks_node_find(l->node->children[3], is_jump, NULL) && ks_idiom_depends_thread(l->first, 0, false) &&
-           ks_node_bare(l->bound)->kind == KS_NODE_DECL_REF;
+           !ks_node_find(l->node->children[3], is_jump, NULL) &&
+           (ks_node_bare(l->first)->kind == KS_NODE_DECL_REF || ks_node_bare(l->first)->kind == KS_NODE_MEMBER) &&
+           ks_idiom_depends_thread(l->first, 0, false) && ks_node_bare(l->bound)->kind == KS_NODE_DECL_REF;
 }
 
 static bool is_written_ref(const struct ks_node *n, void *ctx)
@@ -209,6 +213,18 @@ static bool returns_between(const struct ks_node *first, const struct ks_node *l
     return false;
 }
 
+/* Largest value of the dim at any timing point; 0: not known. */
+static int64_t longest_timed(const struct ks_json *contract, const char *dim)
+{
+    const struct ks_json *time = ks_json_get(contract, "time");
+    int64_t longest = 0;
+    for (size_t i = 0; dim && i < ks_json_len(time); i++) {
+        int64_t value = ks_json_get_i64(ks_json_get(ks_json_at(time, i), "shape"), dim, 0);
+        longest = value > longest ? value : longest;
+    }
+    return longest;
+}
+
 static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k, struct cache_plan *p)
 {
     *p = (struct cache_plan){.k = k};
@@ -232,11 +248,9 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
     int64_t lo, hi, multiple;
     const char *dim = ks_idiom_entry_name(p->launch, p->loops[0]->bound);
     p->step = step_of(p->loops[0], threads);
-    if (!dim || !ks_promise_dim(v->contract, dim, &lo, &hi, &multiple))
-        return false;
-    p->chunks = (hi + p->step - 1) / p->step;
-    if (p->chunks < 1 || p->chunks > MAX_CHUNKS)
-        return false;
+    bool bounded = dim && ks_promise_dim(v->contract, dim, &lo, &hi, &multiple);
+    p->needed = bounded ? (hi + p->step - 1) / p->step : INT64_MAX;
+    p->usual = (longest_timed(v->contract, dim) + p->step - 1) / p->step;
     p->step_text = ks_text_of(v->facts, p->loops[0]->step, v->arena);
     for (size_t i = 0; i < k->n_accesses; i++) {
         bool seen = false;
@@ -248,6 +262,24 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
     return p->n_rows > 0;
 }
 
+static void add_site(const struct ks_rewrite_view *v, const struct cache_plan *p, int64_t chunks, double predicted,
+                     struct ks_sites *out)
+{
+    struct ks_site s = {.where = ks_arena_printf(v->arena, "%s.%s", p->k->name, p->rows[0].buffer->name),
+                        .kernel = p->k,
+                        .launch = p->launch,
+                        .predicted = predicted,
+                        .param = {chunks},
+                        .data = p};
+    s.variant = ks_arena_printf(v->arena, "CHUNKS=%lld", (long long)chunks);
+    s.hypothesis = ks_arena_printf(
+        v->arena,
+        "'%s' reads its row of '%s' from memory in %zu loops, although a thread could keep its first %lld elements in "
+        "registers after one read.",
+        p->k->name, p->rows[0].buffer->name, p->n_loops, (long long)chunks);
+    ks_idiom_add_site(v, &s, out);
+}
+
 void ks_tf_cache_row_enumerate(const struct ks_rewrite_view *v, struct ks_sites *out)
 {
     const struct ks_kernel *kernels[32];
@@ -256,18 +288,14 @@ void ks_tf_cache_row_enumerate(const struct ks_rewrite_view *v, struct ks_sites 
         struct cache_plan *p = KS_ARENA_NEW(v->arena, struct cache_plan);
         if (!read_plan(v, kernels[i], p))
             continue;
-        struct ks_site s = {.where = ks_arena_printf(v->arena, "%s.%s", kernels[i]->name, p->rows[0].buffer->name),
-                            .kernel = kernels[i],
-                            .launch = p->launch,
-                            .predicted = 1.4,
-                            .data = p};
-        s.variant = ks_arena_printf(v->arena, "CHUNKS=%lld", (long long)p->chunks);
-        s.hypothesis = ks_arena_printf(
-            v->arena,
-            "'%s' reads its row of '%s' from memory in %zu loops; a row has at most %lld elements for each thread, which "
-            "fit in registers after one read.",
-            kernels[i]->name, p->rows[0].buffer->name, p->n_loops, (long long)p->chunks);
-        ks_idiom_add_site(v, &s, out);
+        int64_t most = p->step == 32 ? MAX_CHUNKS : MANY_CHUNKS;
+        int64_t usual = p->usual > 0 ? p->usual : 8;
+        int64_t first = usual < most ? usual : most;
+        add_site(v, p, first < p->needed ? first : p->needed, 1.4, out);
+        if (p->needed > first && p->needed <= MAX_CHUNKS)
+            add_site(v, p, p->needed, 1.3, out);
+        else if (first > 4)
+            add_site(v, p, first / 2, 1.2, out);
     }
 }
 
@@ -309,7 +337,8 @@ static void write_loading(const struct cache_writer *w)
     const char *deeper = ks_arena_printf(w->v->arena, "%s%s", indent, unit(w));
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
     bool any_loaded = false;
-    ks_str_addf(&out, "%s// Each thread keeps its elements of the row in registers, so that memory is read once.\n", indent);
+    ks_str_addf(&out, "%s// Each thread keeps its %selements of the row in registers, so that memory is read once.\n", indent,
+                w->p->chunks < w->p->needed ? "first " : "");
     for (size_t i = 0; i < w->p->n_rows; i++) {
         const struct kept_row *r = &w->p->rows[i];
         ks_str_addf(&out, "%s%s %s[%lld];\n", indent, ks_idiom_plain_type(r->element), r->name, (long long)w->p->chunks);
@@ -374,6 +403,28 @@ static void write_accesses(const struct cache_writer *w)
     }
 }
 
+static bool uses_kept(const struct cache_plan *p, const struct ks_loop *l)
+{
+    for (size_t i = 0; i < p->k->n_accesses; i++)
+        for (size_t r = 0; r < p->n_rows; r++)
+            if (p->k->accesses[i].buffer == p->rows[r].buffer && ks_node_contains(l->node, p->k->accesses[i].node))
+                return true;
+    return false;
+}
+
+/* The user's loop once more, for what is not kept. */
+static const char *rest_loop(const struct cache_writer *w, const struct ks_loop *l, const char *indent)
+{
+    const struct ks_facts *f = w->v->facts;
+    const struct ks_node *decl = l->variable->decl, *init = decl->children[decl->n_children - 1];
+    struct ks_span span = ks_text_stmt_span(f, l->node);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_addn(&text, f->source + span.begin, init->span.end - span.begin);
+    ks_str_addf(&text, " + %lld * %s", (long long)w->p->chunks, w->p->step_text);
+    ks_str_addn(&text, f->source + init->span.end, span.end - init->span.end);
+    return ks_arena_printf(w->v->arena, "\n%s%s", indent, text.data);
+}
+
 static void write_loop(const struct cache_writer *w, const struct ks_loop *l)
 {
     const struct ks_facts *f = w->v->facts;
@@ -381,15 +432,18 @@ static void write_loop(const struct cache_writer *w, const struct ks_loop *l)
     const char *indent = ks_text_indent(f, l->node->span.begin, w->v->arena);
     const char *deeper = ks_arena_printf(w->v->arena, "%s%s", indent, unit(w));
     uint32_t begin = ks_text_line_begin(f, l->node->span.begin); /* is_lane_loop() saw that only blanks precede the loop */
+    uint32_t end = ks_text_stmt_span(f, body).end;
     const char *head = ks_arena_printf(w->v->arena, "%s%s", chunk_loop(w, indent), chunk_head(w, l, deeper));
     if (body->kind == KS_NODE_COMPOUND) {
         uint32_t brace = ks_text_line_end(f, body->span.begin);
         bool alone = brace <= body->span.begin + 2;
         ks_edits_replace(w->edits, (struct ks_span){begin, alone ? brace : body->span.begin + 1}, head);
-        return;
+    } else {
+        ks_edits_replacef(w->edits, (struct ks_span){begin, body->span.begin}, "%s%s", head, deeper);
+        ks_edits_insertf(w->edits, end, "\n%s}", indent);
     }
-    ks_edits_replacef(w->edits, (struct ks_span){begin, body->span.begin}, "%s%s", head, deeper);
-    ks_edits_insertf(w->edits, ks_text_stmt_span(f, body).end, "\n%s}", indent);
+    if (w->p->chunks < w->p->needed)
+        ks_edits_insert(w->edits, end, rest_loop(w, l, indent));
 }
 
 enum ks_code ks_tf_cache_row_apply(const struct ks_rewrite_view *v, const struct ks_site *site, struct ks_edits *edits,
@@ -397,13 +451,15 @@ enum ks_code ks_tf_cache_row_apply(const struct ks_rewrite_view *v, const struct
 {
     struct cache_plan *p = KS_ARENA_NEW(v->arena, struct cache_plan);
     *p = *(const struct cache_plan *)site->data;
+    p->chunks = site->param[0];
     struct cache_writer w = {.v = v, .p = p, .edits = edits, .chunk = ks_text_fresh(v->facts, "chunk", v->arena)};
     (void)err;
     for (size_t i = 0; i < p->n_rows; i++)
         p->rows[i].name = ks_text_fresh(v->facts, ks_arena_printf(v->arena, "%s_kept", p->rows[i].buffer->name), v->arena);
     write_loading(&w);
     for (size_t i = 0; i < p->n_loops; i++)
-        write_loop(&w, p->loops[i]);
+        if (uses_kept(p, p->loops[i]))
+            write_loop(&w, p->loops[i]);
     write_accesses(&w);
     return KS_OK;
 }

@@ -118,7 +118,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
     if (!p->output || !p->output->type->element ||
         !ks_streq(ks_idiom_plain_type(p->output->type->element), ks_idiom_plain_type(p->s.buffer->type->element)))
         return false;
-    struct ks_stencil_writer w = {.v = v, .s = &p->s, .rows = 1};
+    struct ks_stencil_writer w = {.v = v, .s = &p->s, .rows = 1, .halos = 2};
     return ks_stencil_grid_text(&w, p->launch, 0) && ks_stencil_grid_text(&w, p->launch, 1) && read_host(v, p);
 }
 
@@ -134,7 +134,7 @@ void ks_tf_pair_sweeps_enumerate(const struct ks_rewrite_view *v, struct ks_site
         for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
             struct ks_site s = {
                 .where = kernels[i]->name, .kernel = kernels[i], .launch = p->launch, .param = {rows[r]}, .data = p};
-            s.variant = ks_arena_printf(v->arena, "TILE=%dx%d", KS_STENCIL_TILE_X, rows[r]);
+            s.variant = ks_arena_printf(v->arena, "TILE=%lldx%d", (long long)ks_stencil_cells_x(&p->s, 2), rows[r]);
             s.predicted = 1.5 - 0.05 * (double)r;
             s.hypothesis = ks_arena_printf(
                 v->arena,
@@ -164,7 +164,7 @@ static void write_launch(const struct ks_stencil_writer *w, const struct pair_pl
     const char *shared = l->shared_bytes ? ks_text_of(f, l->shared_bytes, arena) : "0";
     const char *stream = l->stream ? ks_arena_printf(arena, ", %s", ks_text_of(f, l->stream, arena)) : "";
     ks_edits_replacef(edits, stmt, "if (%s + 1 < %s)\n%s%s%s<<<%s, dim3(%s, %s), %s%s>>>(%s);\n%selse\n%s%s%s", counter,
-                      p->steps->name, indent, unit, twice, grid, ks_stencil_block_x(w), ks_stencil_block_y(), shared, stream,
+                      p->steps->name, indent, unit, twice, grid, ks_stencil_block_x(), ks_stencil_block_y(), shared, stream,
                       args.data, indent, indent, unit, ks_text_slice(f, stmt, arena));
     ks_edits_replacef(edits, p->loop->children[2]->span, "%s += 2", counter);
     ks_edits_replacef(edits, p->steps_in_parity->span, "(%s + 1) / 2", p->steps->name);
@@ -194,10 +194,10 @@ enum ks_code ks_tf_pair_sweeps_apply(const struct ks_rewrite_view *v, const stru
         k->name, twice, ks_text_slice(f, (struct ks_span){name.end, k->body->span.begin}, v->arena));
     ks_stencil_write_load(&w);
     ks_str_addf(&out,
-                "    __shared__ %s %s[%lld][%lld];\n"
-                "    auto %s = [&](const %s(*%s)[%lld], int %s, int %s, %s *%s) {\n",
-                type, first, (long long)ks_stencil_high(&w), (long long)ks_stencil_wide(&w), sweep, type, cells,
-                (long long)ks_stencil_wide(&w), w.row, y, type, value);
+                "    __shared__ %s %s[%lld][%d];\n"
+                "    auto %s = [&](const %s(*%s)[%d], int %s, int %s, %s *%s) {\n",
+                type, first, (long long)ks_stencil_high(&w), KS_STENCIL_WIDE, sweep, type, cells, KS_STENCIL_WIDE, w.row, y, type,
+                value);
     KS_TRY(ks_stencil_write_work(&w, cells, ks_arena_printf(v->arena, "*%s", value), NULL, "        ", err));
     ks_str_add(&out, "    };\n");
     ks_stencil_write_rows_begin(&w, 1);

@@ -15,7 +15,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
 {
     if (!ks_stencil_read(v, k, &p->s))
         return false;
-    struct ks_stencil_writer w = {.v = v, .s = &p->s, .rows = 1};
+    struct ks_stencil_writer w = {.v = v, .s = &p->s, .rows = 1, .halos = 1};
     p->n_launches = ks_idiom_own_launches(v, k, p->launches, MAX_LAUNCHES);
     for (size_t i = 0; i < p->n_launches; i++)
         for (int axis = 0; axis < 2; axis++)
@@ -40,13 +40,13 @@ void ks_tf_stage_shared_enumerate(const struct ks_rewrite_view *v, struct ks_sit
                                 .launch = p->launches[0],
                                 .param = {rows[r]},
                                 .data = p};
-            s.variant = ks_arena_printf(v->arena, "TILE=%dx%d", KS_STENCIL_TILE_X, rows[r]);
+            s.variant = ks_arena_printf(v->arena, "TILE=%lldx%d", (long long)ks_stencil_cells_x(&p->s, 1), rows[r]);
             s.predicted = 1.25 - 0.03 * (double)r;
             s.hypothesis = ks_arena_printf(
                 v->arena,
                 "Each cell of '%s' is requested from global memory %zu times, once for every neighbour that uses it; "
-                "a staged tile of %d x %d cells is loaded once.",
-                p->s.buffer->name, p->s.n_reads, KS_STENCIL_TILE_X, rows[r]);
+                "a staged tile of %lld x %d cells is loaded once.",
+                p->s.buffer->name, p->s.n_reads, (long long)ks_stencil_cells_x(&p->s, 1), rows[r]);
             ks_idiom_add_site(v, &s, out);
         }
     }
@@ -61,9 +61,9 @@ enum ks_code ks_tf_stage_shared_apply(const struct ks_rewrite_view *v, const str
     struct ks_stencil_writer w = ks_stencil_writer_for(v, &p->s, site->param[0], 1, &out);
     ks_str_addf(&out,
                 "{\n"
-                "    // The block's %d x %lld cells of %s and those around them are loaded once; all neighbours are then read "
+                "    // The block's %lld x %lld cells of %s and those around them are loaded once; all neighbours are then read "
                 "from the tile.\n",
-                KS_STENCIL_TILE_X, (long long)w.rows, p->s.buffer->name);
+                (long long)ks_stencil_cells_x(&p->s, 1), (long long)w.rows, p->s.buffer->name);
     ks_stencil_write_load(&w);
     ks_stencil_write_rows_begin(&w, 1);
     KS_TRY(ks_stencil_write_work(&w, w.tile, NULL, "continue", "            ", err));
@@ -74,7 +74,7 @@ enum ks_code ks_tf_stage_shared_apply(const struct ks_rewrite_view *v, const str
         const struct ks_launch *l = p->launches[i];
         const char *grid[3] = {ks_stencil_grid_text(&w, l, 0), ks_stencil_grid_text(&w, l, 1),
                                ks_idiom_dim_text(f, l, false, 2, v->arena)};
-        const char *block[3] = {ks_stencil_block_x(&w), ks_stencil_block_y(), "1"};
+        const char *block[3] = {ks_stencil_block_x(), ks_stencil_block_y(), "1"};
         if (!ks_idiom_set_geometry(f, l, grid, block, v->arena, edits))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "rewrite no geometry that comes out of a macro, kernel '%s'", site->where);
     }

@@ -19,15 +19,6 @@ TEST(a_row_is_read_once_and_an_overwritten_value_not_stored)
     "    float sum = 0.0f;\n" body "}\n"                                                                                         \
     "void f(const float *x, float *y, int rows, int cols, cudaStream_t s) { k<<<rows, 128, 0, s>>>(x, y, cols); }\n"
 
-TEST(a_row_without_a_bound_stays_in_memory)
-{
-    check_no_site(KERNEL("1..100000", "    for (int c = threadIdx.x; c < cols; c += 128)\n"
-                                      "        sum += in[c];\n"
-                                      "    for (int c = threadIdx.x; c < cols; c += 128)\n"
-                                      "        out[c] = in[c] - sum;\n"),
-                  "cache-row");
-}
-
 TEST(a_buffer_read_at_another_place_stays_in_memory)
 {
     check_no_site(KERNEL("1..1024", "    for (int c = threadIdx.x; c < cols; c += 128)\n"

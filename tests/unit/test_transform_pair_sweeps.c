@@ -2,7 +2,7 @@
 
 TEST(two_sweeps_share_a_pass_over_memory)
 {
-    check_golden("../../../kernels/examples/stencil", "pair-sweeps(heat_step;TILE=64x32)", "stencil.pairs");
+    check_golden("../../../kernels/examples/stencil", "pair-sweeps(heat_step;TILE=124x32)", "stencil.pairs");
 }
 
 #define UNIT(tmp_direction, border, parity)                                                                                      \

@@ -2,7 +2,7 @@
 
 TEST(a_stencil_reads_its_neighbours_from_a_tile)
 {
-    check_golden("box_blur", "stage-shared(blur.src;TILE=64x32)", "box_blur.staged");
+    check_golden("box_blur", "stage-shared(blur.src;TILE=126x32)", "box_blur.staged");
 }
 
 TEST(a_grid_updated_in_place_is_left_alone)

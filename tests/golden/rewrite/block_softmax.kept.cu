@@ -1,7 +1,7 @@
 // Softmax of each row, one block of 128 threads for each.
 //
 // kscc: entry softmax_rows
-// kscc: dims  rows=1..4096 cols=1..1000
+// kscc: dims  rows=1..4096 cols=1..3000
 // kscc: in    x : float[rows,cols] ~ normal(0,1)
 // kscc: out   y : float[rows,cols]
 // kscc: time  rows=4096 cols=1000
@@ -12,7 +12,7 @@ __global__ void softmax_kernel(const float *x, float *y, int cols)
     __shared__ float part[128];
     const unsigned int t = threadIdx.x;
     float top = -1e30f;
-    // Each thread keeps its elements of the row in registers, so that memory is read once.
+    // Each thread keeps its first elements of the row in registers, so that memory is read once.
     float x_kept[8];
     float y_kept[8];
 #pragma unroll
@@ -29,6 +29,8 @@ __global__ void softmax_kernel(const float *x, float *y, int cols)
             break;
         top = fmaxf(top, x_kept[chunk]);
     }
+    for (int c = t + 8 * blockDim.x; c < cols; c += blockDim.x)
+        top = fmaxf(top, x[(size_t)blockIdx.x * cols + c]);
     part[t] = top;
     __syncthreads();
     for (unsigned int s = blockDim.x >> 1; s >= 1; s >>= 1) {
@@ -49,6 +51,10 @@ __global__ void softmax_kernel(const float *x, float *y, int cols)
         y_kept[chunk] = expf(x_kept[chunk] - top);
         total += y_kept[chunk];
     }
+    for (int c = t + 8 * blockDim.x; c < cols; c += blockDim.x) {
+        row[c] = expf(x[(size_t)blockIdx.x * cols + c] - top);
+        total += row[c];
+    }
     part[t] = total;
     __syncthreads();
     for (unsigned int s = blockDim.x >> 1; s >= 1; s >>= 1) {
@@ -63,6 +69,8 @@ __global__ void softmax_kernel(const float *x, float *y, int cols)
             break;
         row[c] = y_kept[chunk] / part[0];
     }
+    for (int c = t + 8 * blockDim.x; c < cols; c += blockDim.x)
+        row[c] = row[c] / part[0];
 }
 
 void softmax_rows(const float *x, float *y, int rows, int cols, cudaStream_t stream)

@@ -1,7 +1,7 @@
 // Softmax of each row, one block of 128 threads for each.
 //
 // kscc: entry softmax_rows
-// kscc: dims  rows=1..4096 cols=1..1000
+// kscc: dims  rows=1..4096 cols=1..3000
 // kscc: in    x : float[rows,cols] ~ normal(0,1)
 // kscc: out   y : float[rows,cols]
 // kscc: time  rows=4096 cols=1000

@@ -9,21 +9,20 @@
 
 __global__ void blur(const float *src, float *dst, int w, int h)
 {
-    // The block's 64 x 32 cells of src and those around them are loaded once; all neighbours are then read from the tile.
-    __shared__ float src_tile[34][66];
-    int col = threadIdx.x, x = (int)(blockIdx.x * 64) + col - 1;
+    // The block's 126 x 32 cells of src and those around them are loaded once; all neighbours are then read from the tile.
+    __shared__ float src_tile[34][128];
+    int col = threadIdx.x, x = (int)(blockIdx.x * 126) + col - 1;
 #pragma unroll
-    for (int step = 0; step < 34; step += 4) {
+    for (int step = 0; step < 34; step += 2) {
         int row = threadIdx.y + step, y = (int)(blockIdx.y * 32) + row - 1;
-        long long at = (long long)y * w + x;
-        if (row < 34 && at >= 0 && at < (long long)h * w)
-            src_tile[row][col] = src[at];
+        if (x >= 0 && x < w && y >= 0 && y < h)
+            src_tile[row][col] = src[(long long)y * w + x];
     }
     __syncthreads();
 #pragma unroll
-    for (int step = 0; step < 34; step += 4) {
+    for (int step = 1; step < 33; step += 2) {
         int row = threadIdx.y + step, y = (int)(blockIdx.y * 32) + row - 1;
-        if (row >= 1 && row < 33 && col >= 1 && col < 65 && x < w && y < h) {
+        if (col >= 1 && col < 127 && x < w && y < h) {
             // The border keeps its value.
             if (x < 1 || y < 1 || x > w - 2 || y > h - 2) {
                 dst[y * w + x] = src_tile[row][col];
@@ -39,5 +38,5 @@ __global__ void blur(const float *src, float *dst, int w, int h)
 
 void box_blur(const float *src, float *dst, int w, int h, cudaStream_t stream)
 {
-    blur<<<dim3((w + 63) / 64, (h + 31) / 32), dim3(66, 4), 0, stream>>>(src, dst, w, h);
+    blur<<<dim3((w + 125) / 126, (h + 31) / 32), dim3(128, 2), 0, stream>>>(src, dst, w, h);
 }

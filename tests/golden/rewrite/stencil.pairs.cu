@@ -29,19 +29,17 @@ __global__ void heat_step(const float *in, float *out, int height, int width, fl
 // stay in shared memory.
 static __global__ void heat_step_twice(const float *in, float *out, int height, int width, float kappa)
 {
-    __shared__ float in_tile[36][68];
-    int col = threadIdx.x, x = (int)(blockIdx.x * 64) + col - 2;
+    __shared__ float in_tile[36][128];
+    int col = threadIdx.x, x = (int)(blockIdx.x * 124) + col - 2;
 #pragma unroll
-    for (int step = 0; step < 36; step += 4) {
+    for (int step = 0; step < 36; step += 2) {
         int row = threadIdx.y + step, y = (int)(blockIdx.y * 32) + row - 2;
-        long long at = (long long)y * width + x;
-        if (at >= 0 && at < (long long)height * width)
-            in_tile[row][col] = in[at];
+        if (x >= 0 && x < width && y >= 0 && y < height)
+            in_tile[row][col] = in[(long long)y * width + x];
     }
     __syncthreads();
-    __shared__ float first_sweep[36][68];
-    auto sweep = [&](const float(*staged)[68], int row, int y, float *value) {
-        int i = y * width + x;
+    __shared__ float first_sweep[36][128];
+    auto sweep = [&](const float(*staged)[128], int row, int y, float *value) {
         float centre = staged[row][col];
         if (x == 0 || y == 0 || x == width - 1 || y == height - 1) {
             *value = centre;
@@ -50,17 +48,17 @@ static __global__ void heat_step_twice(const float *in, float *out, int height, 
         *value = centre + kappa * (staged[row][col - 1] + staged[row][col + 1] + staged[row - 1][col] + staged[row + 1][col] - 4.0f * centre);
     };
 #pragma unroll
-    for (int step = 0; step < 36; step += 4) {
+    for (int step = 1; step < 35; step += 2) {
         int row = threadIdx.y + step, y = (int)(blockIdx.y * 32) + row - 2;
-        if (row >= 1 && row < 35 && col >= 1 && col < 67 && x >= 0 && y >= 0 && x < width && y < height) {
+        if (col >= 1 && col < 127 && x >= 0 && y >= 0 && x < width && y < height) {
             sweep(in_tile, row, y, &first_sweep[row][col]);
         }
     }
     __syncthreads();
 #pragma unroll
-    for (int step = 0; step < 36; step += 4) {
+    for (int step = 2; step < 34; step += 2) {
         int row = threadIdx.y + step, y = (int)(blockIdx.y * 32) + row - 2;
-        if (row >= 2 && row < 34 && col >= 2 && col < 66 && x < width && y < height) {
+        if (col >= 2 && col < 126 && x < width && y < height) {
             sweep(first_sweep, row, y, &out[(size_t)y * width + x]);
         }
     }
@@ -74,7 +72,7 @@ cudaError_t heat_diffuse(const float *in, float *out, float *tmp, int height, in
     float *dst = (steps + 1) / 2 % 2 == 1 ? out : tmp;
     for (int s = 0; s < steps; s += 2) {
         if (s + 1 < steps)
-            heat_step_twice<<<dim3((width + 63) / 64, (height + 31) / 32), dim3(68, 4), 0, stream>>>(src, dst, height, width, kappa);
+            heat_step_twice<<<dim3((width + 123) / 124, (height + 31) / 32), dim3(128, 2), 0, stream>>>(src, dst, height, width, kappa);
         else
             heat_step<<<grid, block, 0, stream>>>(src, dst, height, width, kappa);
         src = dst;
