@@ -9,7 +9,8 @@
 #define N_SHAPES_EMULATED    10
 #define N_SHAPES_CUDA        14
 #define SHAPE_BYTES_EMULATED ((size_t)256 << 10)
-#define SHAPE_BYTES_CUDA     ((size_t)64 << 20)
+#define SHAPE_BYTES_CUDA     ((size_t)16 << 20)
+#define POINT_BYTES_CUDA     ((size_t)64 << 20) /* larger timing points are checked where they are timed */
 /* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
 #define CASE_WARP_INSTS (6ll << 20)
 /* The final confirmation checks those timing points in full whose modelled run says that they need at most this. */
@@ -156,10 +157,16 @@ static size_t middle_case(const struct ks_session *s, const struct case_list *li
     return best;
 }
 
-static bool point_affordable(const struct ks_session *s, size_t point)
+/* May timing point `point` be one of the round's cases? */
+static bool point_wanted(const struct ks_session *s, size_t point, uint64_t round)
 {
+    struct ks_layout l;
+    struct ks_err ignored;
     const struct ks_json *kernels = ks_json_get(ks_json_at(s->base_counters, point), "kernels");
-    return ks_json_len(kernels) > 0 && counter_sum(kernels, "warp_insts") <= CONFIRM_WARP_INSTS;
+    if (s->opt.device == KS_DEVICE_CUDA)
+        return ks_layout_make(s, &s->c->times[point].shape, KS_SET_DECLARED, 0, &l, &ignored) == KS_OK &&
+               l.data_bytes <= POINT_BYTES_CUDA;
+    return round >= KS_ROUND_CONFIRM && ks_json_len(kernels) > 0 && counter_sum(kernels, "warp_insts") <= CONFIRM_WARP_INSTS;
 }
 
 enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err)
@@ -181,7 +188,7 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
     for (size_t i = 0; i < n && code == KS_OK; i++)
         code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, CASE_WARP_INSTS, err);
     for (size_t i = 0; i < s->c->n_times && code == KS_OK; i++)
-        if (cuda || (round >= KS_ROUND_CONFIRM && point_affordable(s, i)))
+        if (point_wanted(s, i, round))
             code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, CONFIRM_WARP_INSTS * 2, err);
     if (code == KS_OK && list.n == 0)
         code =
