@@ -128,7 +128,7 @@ struct ks_trial {
     struct ks_verdict *v;
     int64_t deadline_ns;
     bool confirm;
-    bool hung; /* a call did not end */
+    bool stuck; /* a call did not end, or cannot be emulated */
     struct ks_case *cases;
     size_t n_cases;
 };

@@ -17,13 +17,15 @@ struct ks_device_ops {
     enum ks_code (*release)(void *p, struct ks_err *err);
     /* Fills buffer and red zones as `b` says; shm_data: where b->shm_off points. */
     enum ks_code (*fill)(const struct ks_wire_buffer *b, void *p, const void *shm_data, struct ks_err *err);
-    enum ks_code (*flush_l2)(struct ks_err *err);
+    enum ks_code (*sync)(struct ks_err *err);
     /* Copies red zone, contents, red zone to shm_data. */
     enum ks_code (*fetch)(const struct ks_wire_buffer *b, void *p, void *shm_data, struct ks_err *err);
     void *(*stream)(void); /* handed to entries that take a stream */
-    /* Brackets one call of the entry.  end synchronises the whole device; late_ns: how long after the closing event other work
-     * went on. Errors: KS_ERR_DEVICE with the device's own words. */
-    enum ks_code (*call_begin)(bool on_stream, struct ks_err *err);
+    /* Brackets one call of the entry.  flush_l2: the cache is overwritten first, and while the device is busy with that the host
+     * has time to queue the call, so that the events around it see the device's time and not the host's.  end synchronises the
+     * whole device; late_ns: how long after the closing event other work went on. Errors: KS_ERR_DEVICE with the device's own
+     * words. */
+    enum ks_code (*call_begin)(bool on_stream, bool flush_l2, struct ks_err *err);
     enum ks_code (*call_end)(bool on_stream, double *ret_device_ns, double *ret_late_ns, struct ks_err *err);
     /* Findings or counters as JSON text. */
     enum ks_code (*report)(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns, struct ks_err *err);

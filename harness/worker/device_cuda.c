@@ -30,6 +30,7 @@
     X(free, "cuMemFree_v2", (CUdeviceptr))                                                                                       \
     X(set8, "cuMemsetD8_v2", (CUdeviceptr, unsigned char, size_t))                                                               \
     X(set32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t))                                                                  \
+    X(set32_async, "cuMemsetD32Async", (CUdeviceptr, unsigned, size_t, CUstream))                                                \
     X(to_device, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))                                                         \
     X(to_host, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                                                                 \
     X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                                                               \
@@ -206,10 +207,8 @@ static enum ks_code cuda_fill(const struct ks_wire_buffer *b, void *p, const voi
     return KS_OK;
 }
 
-static enum ks_code cuda_flush(struct ks_err *err)
+static enum ks_code cuda_sync(struct ks_err *err)
 {
-    KS_TRY(check(cu.reset_persisting(), "reset persisting L2 lines", err));
-    KS_TRY(check(cu.set32(gpu.flush, gpu.flushes++, gpu.flush_bytes / 4), "overwrite the L2 cache", err));
     return check(cu.context_sync(), "synchronise", err);
 }
 
@@ -224,10 +223,15 @@ static void *cuda_stream(void)
     return gpu.stream;
 }
 
-static enum ks_code cuda_begin(bool on_stream, struct ks_err *err)
+static enum ks_code cuda_begin(bool on_stream, bool flush_l2, struct ks_err *err)
 {
+    CUstream stream = on_stream ? gpu.stream : NULL;
     KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
-    return check(cu.event_record(gpu.start, on_stream ? gpu.stream : NULL), "record the start", err);
+    if (flush_l2 && gpu.flush) {
+        KS_TRY(check(cu.reset_persisting(), "reset persisting L2 lines", err));
+        KS_TRY(check(cu.set32_async(gpu.flush, gpu.flushes++, gpu.flush_bytes / 4, stream), "overwrite the L2 cache", err));
+    }
+    return check(cu.event_record(gpu.start, stream), "record the start", err);
 }
 
 /* The closing event sees the stream of the call only; what other streams still do shows as time between event and device-wide
@@ -261,7 +265,7 @@ const struct ks_device_ops ks_device_cuda = {
     .place = cuda_place,
     .release = cuda_release,
     .fill = cuda_fill,
-    .flush_l2 = cuda_flush,
+    .sync = cuda_sync,
     .fetch = cuda_fetch,
     .stream = cuda_stream,
     .call_begin = cuda_begin,

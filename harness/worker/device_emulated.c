@@ -160,9 +160,9 @@ static enum ks_code emulated_fill(const struct ks_wire_buffer *b, void *p, const
     return rc == KS_OK ? KS_OK : ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
 }
 
-static enum ks_code emulated_flush(struct ks_err *err)
+static enum ks_code emulated_sync(struct ks_err *err)
 {
-    (void)err; /* the model starts every launch with a cold cache */
+    (void)err; /* every operation is complete when its call returns */
     return KS_OK;
 }
 
@@ -178,9 +178,10 @@ static void *emulated_stream(void)
     return NULL;
 }
 
-static enum ks_code emulated_begin(bool on_stream, struct ks_err *err)
+static enum ks_code emulated_begin(bool on_stream, bool flush_l2, struct ks_err *err)
 {
     (void)on_stream;
+    (void)flush_l2; /* the model starts with a cold cache */
     (void)err;
     begin_ns = rt.modelled_ns();
     return KS_OK;
@@ -216,7 +217,7 @@ const struct ks_device_ops ks_device_emulated = {
     .place = emulated_place,
     .release = emulated_release,
     .fill = emulated_fill,
-    .flush_l2 = emulated_flush,
+    .sync = emulated_sync,
     .fetch = emulated_fetch,
     .stream = emulated_stream,
     .call_begin = emulated_begin,

