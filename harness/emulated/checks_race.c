@@ -263,13 +263,22 @@ static inline bool settled(struct me *m, uint64_t rec, int slot)
 
 static inline void load_word(struct me *m, struct emu_race_word *r, int lane, uint64_t address, uint64_t rec)
 {
-    uint32_t seg = REC_SEG(r->reader);
-    if (settled(m, r->writer, 0) && !(r->reader2 & REC_WRITE) && (seg == m->w->seg || settled(m, r->reader, 1))) {
-        r->reader2 = seg == m->w->seg ? r->reader : r->reader2;
-        r->reader = rec | (uint64_t)lane << 7;
+    if (!settled(m, r->writer, 0) || (r->reader2 & REC_WRITE)) {
+        one_word(m, r, lane, 15, address);
         return;
     }
-    one_word(m, r, lane, 15, address);
+    /* as at the end of one_word() */
+    rec |= (uint64_t)lane << 7;
+    if (REC_SEG(r->reader) == m->w->seg) {
+        if (REC_SEG(r->reader2) != m->w->seg) {
+            r->reader2 = r->reader;
+            r->reader = rec;
+        }
+    } else if (settled(m, r->reader, 1)) {
+        r->reader = rec;
+    } else {
+        r->reader2 = rec;
+    }
 }
 
 static inline void store_word(struct me *m, struct emu_race_word *r, int lane, uint64_t address, uint64_t rec)
