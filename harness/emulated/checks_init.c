@@ -45,19 +45,57 @@ void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x)
     }
 }
 
+/* Lanes that touch a byte whose shadow is 0. */
+static uint32_t unwritten(const struct emu_access *x, const uint8_t *shadow)
+{
+    uint32_t bad = 0;
+    if (x->bytes == 4) {
+        FOR_LANES(i)
+        {
+            uint32_t v;
+            memcpy(&v, shadow + x->ad[i], 4);
+            bad |= (uint32_t)(v != 0x01010101u) << i;
+        }
+        return bad & x->mask;
+    }
+    if (x->bytes % 8 == 0) {
+        for (uint32_t k = 0; k < x->bytes; k += 8) {
+            FOR_LANES(i)
+            {
+                uint64_t v;
+                memcpy(&v, shadow + x->ad[i] + k, 8);
+                bad |= (uint32_t)(v != 0x0101010101010101ull) << i;
+            }
+        }
+        return bad & x->mask;
+    }
+    FOR_LANES(i)
+    for (uint32_t k = 0; k < x->bytes; k++)
+        bad |= (uint32_t)(shadow[x->ad[i] + k] == 0) << i;
+    return bad & x->mask;
+}
+
 void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow,
                              const char *space)
 {
-    for (int i = 0; i < EMU_LANES; i++) {
-        if (!emu_lane(x->mask, i))
-            continue;
-        for (uint32_t k = 0; k < x->bytes; k++) {
-            if (shadow[x->ad[i] + k])
-                continue;
-            uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
-            ks_emu_report(w, "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space, NULL,
-                          "%u-byte load of %s memory that was never written", x->bytes, space);
-            return;
-        }
+    uint32_t bad = unwritten(x, shadow);
+    if (!bad)
+        return;
+    int i = __builtin_ctz(bad);
+    uint32_t k = 0;
+    while (shadow[x->ad[i] + k])
+        k++;
+    uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
+    ks_emu_report(w, "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space, NULL,
+                  "%u-byte load of %s memory that was never written", x->bytes, space);
+}
+
+void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow)
+{
+    const uint32_t ones = 0x01010101u;
+    if (x->bytes == 4) {
+        FOR_LANES(i) memcpy(shadow + x->ad[i], &ones, 4);
+        return;
     }
+    FOR_LANES(i) memset(shadow + x->ad[i], 1, x->bytes);
 }

@@ -9,8 +9,9 @@
  * synchronises correctly is never accused.
  *
  * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches;
- * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, write 1, strong 1.  Records of earlier launches need no clearing:
- * their numbers are old. While races are checked blocks run on one host thread, in order, so findings do not depend on timing. */
+ * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, write 1, strong 1.  Records of earlier launches need no
+ * clearing: their numbers are old. While races are checked blocks run on one host thread, in order, so findings do not depend on
+ * timing. */
 
 struct segment {
     uint64_t block;
@@ -34,7 +35,7 @@ struct emu_race_state {
 #define REC_LANE(r) ((int)((r) >> 7) & 31)
 #define REC_MASK(r) ((uint32_t)((r) >> 3) & 15u)
 #define REC_STRONG  1u
-#define REC_WRITE 2u
+#define REC_WRITE   2u
 
 void ks_emu_race_begin(struct emu_launch *l)
 {
@@ -130,32 +131,30 @@ struct me {
     const struct emu_access *x;
     uint32_t pc;
     bool strong;
-    uint32_t known_seg; /* last segment looked up */
-    bool known_before;  /* it is ordered before this warp, whatever the lane */
+    uint32_t known_seg[3]; /* last segments looked up, for writers and both readers */
+    bool known_before[3];  /* each is ordered before this warp, whatever the lane */
     bool reported;
     const char *space;
 };
 
-static bool segment_before(struct me *m, uint32_t seg)
+static bool segment_before(struct me *m, uint32_t seg, int slot)
 {
-    if (seg == m->known_seg)
-        return m->known_before;
     const struct emu_race_state *s = m->s;
+    if (seg < s->first)
+        return true;
+    if (seg == m->known_seg[slot])
+        return m->known_before[slot];
     const struct emu_block *b = m->w->block;
+    const struct segment *e = &s->segments.data[seg - s->first];
     bool before;
-    if (seg < s->first) {
-        before = true;
+    if (e->block == b->linear) {
+        before = e->clock < b->vc[m->w->id][e->warp];
     } else {
-        const struct segment *e = &s->segments.data[seg - s->first];
-        if (e->block == b->linear) {
-            before = e->clock < b->vc[m->w->id][e->warp];
-        } else {
-            const struct published *p = s->blocks[e->block];
-            before = p && e->clock < p->clock[e->warp] && b->acquired_time >= p->time;
-        }
+        const struct published *p = s->blocks[e->block];
+        before = p && e->clock < p->clock[e->warp] && b->acquired_time >= p->time;
     }
-    m->known_seg = seg;
-    m->known_before = before;
+    m->known_seg[slot] = seg;
+    m->known_before[slot] = before;
     return before;
 }
 
@@ -188,7 +187,7 @@ static bool conflicts(struct me *m, uint64_t rec, int lane, uint32_t bytes)
             return false;
         return REC_PC(rec) != m->pc || !same_value(m, lane, REC_LANE(rec));
     }
-    if (segment_before(m, seg))
+    if (segment_before(m, seg, 0))
         return false;
     const struct segment *e = segment_of(m, rec);
     return !(e->block == m->w->block->linear && e->warp == m->w->id && REC_LANE(rec) == lane);
@@ -208,9 +207,9 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address)
     struct emu_party other = {.valid = true,
                               .block = e->block,
                               .pc = REC_PC(rec),
-                              .access = other_atomic   ? "atomic"
+                              .access = other_atomic        ? "atomic"
                                         : (rec & REC_WRITE) ? "store"
-                                                       : "load"};
+                                                            : "load"};
     other.thread[0] = t % l->block[0];
     other.thread[1] = t / l->block[0] % l->block[1];
     other.thread[2] = t / l->block[0] / l->block[1];
@@ -226,8 +225,8 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address)
 static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t bytes, uint64_t address)
 {
     bool writes = m->x->store || m->x->atomic;
-    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | (writes ? REC_WRITE : 0) |
-                   (m->strong ? REC_STRONG : 0);
+    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 |
+                   (writes ? REC_WRITE : 0) | (m->strong ? REC_STRONG : 0);
     if (conflicts(m, r->writer, lane, bytes))
         report(m, r->writer, lane, address);
     if ((writes || (r->reader2 & REC_WRITE)) && conflicts(m, r->reader2, lane, bytes))
@@ -245,7 +244,7 @@ static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t b
     }
     /* keep two readers of different warps where they are not ordered: a later writer can be only one of them */
     uint32_t seg = REC_SEG(r->reader);
-    if (r->reader == 0 || seg == m->w->seg || segment_before(m, seg)) {
+    if (r->reader == 0 || seg == m->w->seg || segment_before(m, seg, 1)) {
         if (seg == m->w->seg && REC_LANE(r->reader) != lane)
             r->reader2 = r->reader; /* two lanes of this warp: the same holds for lanes */
         r->reader = rec;
@@ -254,19 +253,66 @@ static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t b
     r->reader2 = rec;
 }
 
+/* Nothing to compare with: whatever the record holds is ordered before.  Most accesses of a correct program end here. */
+static inline bool settled(struct me *m, uint64_t rec, int slot)
+{
+    uint32_t seg = REC_SEG(rec);
+    return seg < m->s->first ||
+           (seg == m->known_seg[slot] ? m->known_before[slot] : seg != m->w->seg && segment_before(m, seg, slot));
+}
+
+static inline void load_word(struct me *m, struct emu_race_word *r, int lane, uint64_t address, uint64_t rec)
+{
+    if (!settled(m, r->writer, 0) || (r->reader2 & REC_WRITE)) {
+        one_word(m, r, lane, 15, address);
+        return;
+    }
+    /* as at the end of one_word() */
+    rec |= (uint64_t)lane << 7;
+    if (REC_SEG(r->reader) == m->w->seg) {
+        if (REC_SEG(r->reader2) != m->w->seg) {
+            r->reader2 = r->reader;
+            r->reader = rec;
+        }
+    } else if (settled(m, r->reader, 1)) {
+        r->reader = rec;
+    } else {
+        r->reader2 = rec;
+    }
+}
+
+static inline void store_word(struct me *m, struct emu_race_word *r, int lane, uint64_t address, uint64_t rec)
+{
+    if (!m->strong && settled(m, r->writer, 0) && settled(m, r->reader, 1) && settled(m, r->reader2, 2)) {
+        r->writer = rec | (uint64_t)lane << 7;
+        return;
+    }
+    one_word(m, r, lane, 15, address);
+}
+
 static void many(struct me *m, struct emu_race_word *plane, uint64_t base)
 {
     const struct emu_access *x = m->x;
-    for (int i = 0; i < EMU_LANES; i++) {
-        if (!emu_lane(x->mask, i))
-            continue;
+    bool writes = x->store || x->atomic;
+    uint64_t rec =
+        (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | 15u << 3 | (writes ? REC_WRITE : 0) | (m->strong ? REC_STRONG : 0);
+    uint64_t same = 0;
+    FOR_LANES(i) same |= x->ad[i] ^ x->ad[0];
+    /* all lanes load one address: two of them stand for all */
+    uint32_t mask = !same && !writes ? (1u << __builtin_ctz(x->mask)) | (1u << (31 - __builtin_clz(x->mask))) : x->mask;
+    for (; mask; mask &= mask - 1) {
+        int i = __builtin_ctz(mask);
         uint64_t off = x->ad[i] - base, word = off / 4;
         if (x->bytes < 4) {
             one_word(m, &plane[word], i, ((1u << x->bytes) - 1) << (off & 3), x->ad[i]);
             continue;
         }
-        for (uint32_t k = 0; k < x->bytes / 4; k++)
-            one_word(m, &plane[word + k], i, 15, x->ad[i] + 4 * (uint64_t)k);
+        for (uint32_t k = 0; k < x->bytes / 4; k++) {
+            if (writes)
+                store_word(m, &plane[word + k], i, x->ad[i] + 4 * (uint64_t)k, rec);
+            else
+                load_word(m, &plane[word + k], i, x->ad[i] + 4 * (uint64_t)k, rec);
+        }
     }
 }
 
@@ -280,7 +326,7 @@ static void check(struct emu_warp *w, const struct emu_insn *in, const struct em
                    .x = x,
                    .pc = ks_emu_pc(w, in),
                    .strong = in->flags & EMU_STRONG,
-                   .known_seg = UINT32_MAX,
+                   .known_seg = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
                    .space = space};
     if (in->flags & EMU_RELEASE)
         ks_emu_race_release(w);

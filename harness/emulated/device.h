@@ -189,6 +189,7 @@ void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, con
 void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x);
 void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow,
                              const char *space);
+void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow); /* inactive lanes repeat active addresses */
 void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 void ks_emu_race_barrier(struct emu_block *b, uint64_t warps);

@@ -312,7 +312,7 @@ bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct
         if (!x->store)
             ks_emu_check_init_bytes(w, in, x, b->shared_init, "shared");
         if (x->store || x->atomic)
-            FOR_LANES(i) memset(b->shared_init + x->ad[i], 1, x->bytes);
+            ks_emu_mark_init_bytes(x, b->shared_init);
     }
     if (l->checks & KS_EMU_CHECK_RACE)
         ks_emu_race_shared(w, in, x);

@@ -9,15 +9,15 @@
 static int in_i[N * 16], got_i[N * 16];
 static float in_f[N * 16], got_f[N * 16];
 
-#define CMP(name, n, got, want)                                                                                 \
-    do {                                                                                                        \
-        int bad_ = -1;                                                                                          \
-        for (int i = 0; i < (n) && bad_ < 0; i++)                                                               \
-            if (!((got) == (want)))                                                                             \
-                bad_ = i;                                                                                       \
-        int i = bad_ < 0 ? 0 : bad_;                                                                            \
-        (void)i;                                                                            \
-        verdict(bad_ < 0, name, "element %d is %g, expected %g", bad_, (double)(got), (double)(want));          \
+#define CMP(name, n, got, want)                                                                                                  \
+    do {                                                                                                                         \
+        int bad_ = -1;                                                                                                           \
+        for (int i = 0; i < (n) && bad_ < 0; i++)                                                                                \
+            if (!((got) == (want)))                                                                                              \
+                bad_ = i;                                                                                                        \
+        int i = bad_ < 0 ? 0 : bad_;                                                                                             \
+        (void)i;                                                                                                                 \
+        verdict(bad_ < 0, name, "element %d is %g, expected %g", bad_, (double)(got), (double)(want));                           \
     } while (0)
 #define OK(name, call) verdict((call) == KS_OK, name, "%s", err.message)
 
@@ -82,7 +82,9 @@ static void test_control(void)
     CMP("calls", N, got_f[i], i % 3 == 0 ? i * 2.0f + 2.0f * i - 0.5f * i : (i + 1) * 3.0f + 2.0f * (i + 1) - 0.5f * (i + 1) + 1);
     OK("spaces", launch("spaces", 8, 128, 512, &fout, &n));
     download(got_f, fout, N * 4);
-    CMP("spaces", N, got_f[i], (i % 2 ? (float)((i / 128 * 128 + (i % 128 + 1) % 64) % 16 + 1) : (float)((i % 128 + 1) % 64)) + (float)((i % 8 - i % 128 + 128) % 8) + 40);
+    CMP("spaces", N, got_f[i],
+        (i % 2 ? (float)((i / 128 * 128 + (i % 128 + 1) % 64) % 16 + 1) : (float)((i % 128 + 1) % 64)) +
+            (float)((i % 8 - i % 128 + 128) % 8) + 40);
     drop(din);
     drop(dout);
     drop(fout);
@@ -266,8 +268,9 @@ static void test_halves(void)
     float *din = upload(in_f, N * 4, "in"), *out = upload(NULL, N * 64, "out");
     OK("halves", launch("halves", 8, 128, 0, &din, &out, &n));
     download(got_f, out, N * 64);
-    static const char *const names[16] = {"f32>f16", "hadd", "hmul", "hfma", "hmax", "hlt", "hfma2.lo", "hfma2.hi", "f32>bf16", "bf16 add", "bf16 mul", "bf16 fma",
-                                          "bf16 min", "f16>int", "int>f16", "f32>f16 rz"};
+    static const char *const names[16] = {"f32>f16",  "hadd",     "hmul",     "hfma",      "hmax",     "hlt",
+                                          "hfma2.lo", "hfma2.hi", "f32>bf16", "bf16 add",  "bf16 mul", "bf16 fma",
+                                          "bf16 min", "f16>int",  "int>f16",  "f32>f16 rz"};
     static float w[N][16];
     for (int i = 0; i < N; i++) {
         float a = h(in_f[i]), b = h(in_f[(i + 1) % N]), c = h(in_f[(i + 2) % N]);
@@ -281,8 +284,22 @@ static void test_halves(void)
             if (frexpf(a, &e) == 0.5f || frexpf(a, &e) == -0.5f)
                 rz = copysignf(fabsf(a) - step / 2, a);
         }
-        float t[16] = {a, h((long double)a + b), h((long double)a * b), h((long double)a * b + c), a > b ? a : b, a < b, h((long double)a * b + c), h((long double)b * c + a),
-                       x, bf((long double)x + y), bf((long double)x * y), bf((long double)x * y + z), x < y ? x : y, rintf(a), h(i * 37), rz};
+        float t[16] = {a,
+                       h((long double)a + b),
+                       h((long double)a * b),
+                       h((long double)a * b + c),
+                       a > b ? a : b,
+                       a < b,
+                       h((long double)a * b + c),
+                       h((long double)b * c + a),
+                       x,
+                       bf((long double)x + y),
+                       bf((long double)x * y),
+                       bf((long double)x * y + z),
+                       x < y ? x : y,
+                       rintf(a),
+                       h(i * 37),
+                       rz};
         memcpy(w[i], t, sizeof(t));
     }
     for (int k = 0; k < 16; k++)
@@ -316,7 +333,11 @@ static void test_data(void)
     CMP("uchar4", N, got_i[2 * i], b4[4 * i] + b4[4 * i + 3]);
     CMP("int2", N, got_i[2 * i + 1], b4[4 * i + 1] * b4[4 * i + 2]);
     for (int i = 0; i < N; i++) {
-        in_f[i] = i == 0 ? NAN : i == 1 ? 1e20f : i == 2 ? -1e20f : i == 3 ? -0.5f : (float)(i - 500) * 1.37f * (i % 5 ? 1 : 1e4f);
+        in_f[i] = i == 0   ? NAN
+                  : i == 1 ? 1e20f
+                  : i == 2 ? -1e20f
+                  : i == 3 ? -0.5f
+                           : (float)(i - 500) * 1.37f * (i % 5 ? 1 : 1e4f);
         dd[i] = (double)in_f[i] * 1000.25;
     }
     float *df = upload(in_f, N * 4, "f");
@@ -356,7 +377,8 @@ int main(int argc, char **argv)
         return 2;
     }
     KS_AUTO_STR struct ks_str printed = KS_STR_INIT;
-    struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true, .output = collect, .output_arg = &printed};
+    struct ks_emu_config c = {
+        .arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true, .output = collect, .output_arg = &printed};
     start_device(&c, argv[1]);
     test_control();
     test_blocks();
@@ -366,8 +388,8 @@ int main(int argc, char **argv)
     test_data();
     int n = 2;
     OK("prints", launch("prints", 1, 32, 0, &n));
-    verdict(ks_streq(ks_str_cstr(&printed), "thread 0 of 32:  0.00 text 0 x%\nthread 1 of 32:  0.50 text 1099511627776 x%\n"), "printf", "printed \"%s\"",
-            ks_str_cstr(&printed));
+    verdict(ks_streq(ks_str_cstr(&printed), "thread 0 of 32:  0.00 text 0 x%\nthread 1 of 32:  0.50 text 1099511627776 x%\n"),
+            "printf", "printed \"%s\"", ks_str_cstr(&printed));
     struct ks_json *found = ks_emu_findings(dev);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_json_print_pretty(found, &text);

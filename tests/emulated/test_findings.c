@@ -1,4 +1,5 @@
-/* Each kernel of core_findings.cu gives exactly the finding it was written for, with kernel, thread, line and (races) both parties; the good ones none. */
+/* Each kernel of core_findings.cu gives exactly the finding it was written for, with kernel, thread, line and (races) both
+ * parties; the good ones none. */
 
 #include "tests/emulated/emu_test.h"
 
@@ -18,7 +19,8 @@ static int line_of(const char *kernel, const char *needle)
 }
 
 /* The only finding must be `kind` in the line of `needle`; NULL kind: none. */
-static void expect(const char *kernel, enum ks_code got, enum ks_code want, const char *kind, const char *needle, const char *allocation)
+static void expect(const char *kernel, enum ks_code got, enum ks_code want, const char *kind, const char *needle,
+                   const char *allocation)
 {
     struct ks_json *all = ks_emu_findings(dev);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
@@ -35,12 +37,14 @@ static void expect(const char *kernel, enum ks_code got, enum ks_code want, cons
         if (f) {
             verdict(ks_streq(ks_json_get_str(f, "kernel", ""), kernel), kernel, "kernel is %s", ks_json_get_str(f, "kernel", ""));
             if (needle)
-                verdict(ks_json_get_i64(f, "line", 0) == line_of(kernel, needle), kernel, "line %lld, expected %d", (long long)ks_json_get_i64(f, "line", 0),
-                        line_of(kernel, needle));
+                verdict(ks_json_get_i64(f, "line", 0) == line_of(kernel, needle), kernel, "line %lld, expected %d",
+                        (long long)ks_json_get_i64(f, "line", 0), line_of(kernel, needle));
             if (allocation)
-                verdict(ks_streq(ks_json_get_str(f, "allocation", ""), allocation), kernel, "allocation %s", ks_json_get_str(f, "allocation", "null"));
+                verdict(ks_streq(ks_json_get_str(f, "allocation", ""), allocation), kernel, "allocation %s",
+                        ks_json_get_str(f, "allocation", "null"));
             if (strstr(kind, "race"))
-                verdict(ks_json_get_i64(ks_json_get(f, "other"), "line", 0) > 0, kernel, "no other party: %s", ks_str_cstr(&text));
+                verdict(ks_json_get_i64(ks_json_get(f, "other"), "line", 0) > 0, kernel, "no other party: %s",
+                        ks_str_cstr(&text));
         }
     }
     ks_json_free(all);
@@ -57,13 +61,15 @@ static void test_all(void)
     expect("bad_bounds_read", launch("bad_bounds_read", 1, 64, 0, &a, &o, &n), KS_ERR_DEVICE, "out-of-bounds", "a[i - 1]", NULL);
     expect("bad_null", launch("bad_null", 1, 1, 0, &null), KS_ERR_DEVICE, "out-of-bounds", "a[0]", NULL);
     expect("bad_misaligned", launch("bad_misaligned", 1, 32, 0, &a, &o), KS_ERR_DEVICE, "misaligned", "*(const float", "a");
-    expect("bad_shared_bounds", launch("bad_shared_bounds", 1, 64, 256, &o), KS_ERR_DEVICE, "out-of-bounds", "s[threadIdx.x + 1]", NULL);
+    expect("bad_shared_bounds", launch("bad_shared_bounds", 1, 64, 256, &o), KS_ERR_DEVICE, "out-of-bounds", "s[threadIdx.x + 1]",
+           NULL);
     int k = 0;
     expect("bad_local_bounds", launch("bad_local_bounds", 1, 32, 0, &o, &k), KS_ERR_DEVICE, "out-of-bounds", "v[k + 4096]", NULL);
     float *gone = upload(ones, 256, "gone");
     drop(gone);
     expect("good_bounds", launch("good_bounds", 1, 64, 0, &gone, &n), KS_ERR_DEVICE, "use-after-free", "a[i] = i", "gone");
-    expect("bad_uninit_global", launch("bad_uninit_global", 1, 64, 0, &fresh, &o), KS_OK, "uninitialised", "a[threadIdx.x]", "fresh");
+    expect("bad_uninit_global", launch("bad_uninit_global", 1, 64, 0, &fresh, &o), KS_OK, "uninitialised", "a[threadIdx.x]",
+           "fresh");
     expect("bad_uninit_global", launch("bad_uninit_global", 1, 64, 0, &a, &o), KS_OK, NULL, NULL, NULL);
     ks_emu_poison(dev, (char *)a + 255, 1, 0xffffffff);
     expect("bad_uninit_global", launch("bad_uninit_global", 1, 64, 0, &a, &o), KS_OK, "uninitialised", "a[threadIdx.x]", "a");
@@ -103,12 +109,14 @@ static void test_limits(void)
     verdict(launch("good_bounds", 0, 32, 0, &o, &n) == KS_ERR_RANGE, "empty grid", "%s", err.message);
     verdict(launch("good_bounds", 1, 32, 300000, &o, &n) == KS_ERR_RANGE, "300000 bytes of shared memory", "%s", err.message);
     verdict(launch("no_such_kernel", 1, 32, 0, &o, &n) == KS_ERR_NOT_FOUND, "unknown kernel", "%s", err.message);
-    static const char odd[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b64 %rd<2>;\n"
-                              "tcgen05.wait::ld.sync.aligned;\nret;\n}\n";
+    static const char odd[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b64 %rd<2>;\n"
+        "tcgen05.wait::ld.sync.aligned;\nret;\n}\n";
     struct ks_emu_module *m;
     struct ks_emu_func_info info;
     verdict(ks_emu_module_load(dev, odd, sizeof(odd) - 1, &m, &err) == KS_OK, "load of an unsupported kernel", "%s", err.message);
-    verdict(ks_emu_func(m, "k", &info, &err) == KS_ERR_UNSUPPORTED && strstr(err.message, "tcgen05.wait::ld.sync.aligned") && strstr(err.message, "ptx line 7"),
+    verdict(ks_emu_func(m, "k", &info, &err) == KS_ERR_UNSUPPORTED && strstr(err.message, "tcgen05.wait::ld.sync.aligned") &&
+                strstr(err.message, "ptx line 7"),
             "unsupported instruction", "%s", err.message);
     ks_emu_module_unload(dev, m);
 }

@@ -1,0 +1,214 @@
+#include "harness/emulated/exec_float.h"
+#include "harness/emulated/exec_mem.h"
+#include "harness/emulated/tensor.h"
+
+/* Matrix loads and stores of a warp (ldmatrix, stmatrix, wmma), movmatrix, and cp.async. */
+
+/* Resolves accesses of any space whose lanes are all in the same one; generic addresses are looked at lane by lane. */
+static bool resolve(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)
+{
+    if (in->space == PTX_SHARED)
+        return ks_emu_resolve_shared(w, in, x);
+    if (in->space == PTX_GLOBAL || in->space == PTX_CONST)
+        return ks_emu_resolve_global(w, in, x);
+    struct emu_access part[3];
+    ks_emu_split_generic(w, x, part);
+    for (int s = 0; s < 3; s++) {
+        if (part[s].mask != x->mask)
+            continue;
+        if (!(s == 0   ? ks_emu_resolve_global(w, in, &part[s])
+              : s == 1 ? ks_emu_resolve_shared(w, in, &part[s])
+                       : ks_emu_resolve_local(w, in, &part[s])))
+            return false;
+        *x = part[s];
+        return true;
+    }
+    ks_emu_fault(w, KS_ERR_UNSUPPORTED, "unsupported", __builtin_ctz(x->mask), "", x->ad[0], "",
+                 "a matrix access over several memory spaces");
+    return false;
+}
+
+/* Row addresses come from lanes 0-7 for the first matrix, 8-15 for the second, and so on. */
+static bool row_addresses(struct emu_warp *w, const struct emu_insn *in, bool store, struct emu_access *x)
+{
+    uint32_t lanes = in->n_ext == 4 ? EMU_FULL : in->n_ext == 2 ? 0xffffu : 0xffu;
+    *x = (struct emu_access){.bytes = 16, .store = store};
+    ks_emu_addresses(w, in->a, in->sub & 1, in->imm, lanes, x);
+    return resolve(w, in, x);
+}
+
+static void ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    struct emu_access x;
+    (void)mask;
+    if (!row_addresses(w, in, false, &x))
+        return;
+    for (uint32_t r = 0; r < in->n_ext; r++) {
+        uint32_t *d = R32(in->ext[r]);
+        uint16_t m[8][8];
+        for (int row = 0; row < 8; row++)
+            memcpy(m[row], (const void *)(uintptr_t)x.ad[8 * r + (uint32_t)row], 16);
+        FOR_LANES(l)
+        {
+            int i = l >> 2, j = 2 * (l & 3);
+            d[l] = in->type ? (uint32_t)m[j + 1][i] << 16 | m[j][i] : (uint32_t)m[i][j + 1] << 16 | m[i][j];
+        }
+    }
+}
+
+static void stmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    struct emu_access x;
+    (void)mask;
+    if (!row_addresses(w, in, true, &x))
+        return;
+    for (uint32_t r = 0; r < in->n_ext; r++) {
+        const uint32_t *s = R32(in->ext[r]);
+        uint16_t m[8][8];
+        FOR_LANES(l)
+        {
+            int i = l >> 2, j = 2 * (l & 3);
+            if (in->type) {
+                m[j][i] = (uint16_t)s[l];
+                m[j + 1][i] = (uint16_t)(s[l] >> 16);
+            } else {
+                m[i][j] = (uint16_t)s[l];
+                m[i][j + 1] = (uint16_t)(s[l] >> 16);
+            }
+        }
+        for (int row = 0; row < 8; row++)
+            memcpy((void *)(uintptr_t)x.ad[8 * r + (uint32_t)row], m[row], 16);
+    }
+}
+
+static void movmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    const uint32_t *a = R32(in->a);
+    uint32_t *d = R32(in->d);
+    uint16_t m[8][8];
+    (void)mask;
+    FOR_LANES(l)
+    {
+        m[l >> 2][2 * (l & 3)] = (uint16_t)a[l];
+        m[l >> 2][2 * (l & 3) + 1] = (uint16_t)(a[l] >> 16);
+    }
+    FOR_LANES(l) d[l] = (uint32_t)m[2 * (l & 3) + 1][l >> 2] << 16 | m[2 * (l & 3)][l >> 2];
+}
+
+/* One slot of a wmma fragment over all lanes: addresses of its elements (exec_mma.c explains the layout). */
+static bool wmma_slot(struct emu_warp *w, const struct emu_insn *in, const struct emu_shape *s, int slot, bool store,
+                      struct emu_access *x)
+{
+    char which = (char)in->type;
+    int rows = which == 'b' ? s->k : s->m, cols = which == 'a' ? s->k : s->n, per_lane = rows * cols / EMU_LANES;
+    bool wide = in->sub & 1;
+    uint64_t base = wide ? R64(in->a)[0] : R32(in->a)[0], stride = R32(in->b)[0];
+    *x = (struct emu_access){.bytes = in->size, .store = store, .mask = EMU_FULL};
+    FOR_LANES(l)
+    {
+        int e = l * per_lane + slot % per_lane;
+        uint64_t i = (uint64_t)(e / cols), j = (uint64_t)(e % cols);
+        x->ad[l] = base + (s->flags & EMU_TENSOR_COLUMN ? j * stride + i : i * stride + j) * in->size;
+    }
+    return resolve(w, in, x);
+}
+
+static void wmma_load(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    struct emu_shape s;
+    struct emu_access x;
+    memcpy(&s, &in->imm, sizeof(s));
+    (void)mask;
+    int each = 4 / in->size, slots = in->n_ext * each, rows = (char)in->type == 'b' ? s.k : s.m,
+        cols = (char)in->type == 'a' ? s.k : s.n;
+    int per_lane = rows * cols / EMU_LANES;
+    for (int slot = 0; slot < slots; slot++) {
+        uint32_t *d = R32(in->ext[slot / each]);
+        int shift = slot % each * in->size * 8;
+        if (slot >= per_lane) { /* repeated */
+            const uint32_t *from = R32(in->ext[slot % per_lane / each]);
+            if (slot % each == 0)
+                FOR_LANES(l) d[l] = from[l];
+            continue;
+        }
+        if (!wmma_slot(w, in, &s, slot, false, &x))
+            return;
+        FOR_LANES(l)
+        {
+            uint32_t v = 0;
+            memcpy(&v, (const void *)(uintptr_t)x.ad[l], in->size);
+            d[l] = shift ? d[l] | v << shift : v;
+        }
+    }
+}
+
+static void wmma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    struct emu_shape s;
+    struct emu_access x;
+    memcpy(&s, &in->imm, sizeof(s));
+    (void)mask;
+    int each = 4 / in->size, per_lane = s.m * s.n / EMU_LANES;
+    for (int slot = 0; slot < per_lane; slot++) {
+        const uint32_t *d = R32(in->ext[slot / each]);
+        if (!wmma_slot(w, in, &s, slot, true, &x))
+            return;
+        FOR_LANES(l)
+        {
+            uint32_t v = d[l] >> slot % each * in->size * 8;
+            memcpy((void *)(uintptr_t)x.ad[l], &v, in->size);
+        }
+    }
+}
+
+/* a + imm: shared destination, b + target: global source, c: bytes to take (the rest becomes zero). */
+static void cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    struct emu_access to = {.bytes = in->size, .store = true}, from = {.bytes = in->size};
+    const uint32_t *take = in->c == EMU_NONE ? NULL : R32(in->c);
+    uint32_t reads = mask;
+    if (take)
+        FOR_LANES(i) reads &= take[i] ? EMU_FULL : ~(1u << i);
+    if (reads) {
+        bool part = false;
+        if (take)
+            FOR_LANES(i) part |= emu_lane(reads, i) && take[i] < in->size;
+        ks_emu_addresses(w, in->b, true, (int32_t)in->target, reads, &from);
+        if (part) { /* only the bytes asked for are read, so check them alone, lane by lane */
+            for (int i = 0; i < EMU_LANES; i++) {
+                if (!emu_lane(reads, i))
+                    continue;
+                const struct emu_alloc *a = ks_emu_alloc_find(w->worker->launch->emu, (uintptr_t)from.ad[i]);
+                uint32_t n = take[i] < in->size ? take[i] : in->size;
+                if (!a || !a->live || from.ad[i] + n > (uintptr_t)a->base + a->size) {
+                    w->pc = ks_emu_pc(w, in);
+                    ks_emu_fault(w, KS_ERR_DEVICE, "out-of-bounds", i, "load", from.ad[i], "global", "cp.async reads %u bytes",
+                                 n);
+                    return;
+                }
+            }
+        } else if (!ks_emu_resolve_global(w, in, &from)) {
+            return;
+        }
+    }
+    ks_emu_addresses(w, in->a, in->sub & 1, in->imm, mask, &to);
+    if (!resolve(w, in, &to))
+        return;
+    FOR_LANES(i)
+    {
+        if (!emu_lane(mask, i))
+            continue;
+        uint32_t n = take && take[i] < in->size ? take[i] : in->size;
+        memset((void *)(uintptr_t)to.ad[i], 0, in->size);
+        if (n)
+            memcpy((void *)(uintptr_t)to.ad[i], (const void *)(uintptr_t)from.ad[i], n);
+    }
+}
+
+const struct emu_row ks_emu_rows_matrix[] = {{"ldmatrix", ldmatrix},
+                                             {"stmatrix", stmatrix},
+                                             {"movmatrix", movmatrix},
+                                             {"wmma.load", wmma_load},
+                                             {"wmma.store", wmma_store},
+                                             {"cp.async", cp_async},
+                                             {NULL, NULL}};
