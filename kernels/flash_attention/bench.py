@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Times flash_attention_forward_sm90, cuDNN (PyTorch's SDPA) and, where its wheel is importable, FlashAttention-3, interleaved.
+
+    bench.py --library libfa.so --scenarios scenarios.tsv --baseline baselines_fa3_h200.tsv --out fa_hopper_h200.tsv
+
+Method: inputs N(0,1), layout [B,S,H,D]; three warm-up calls of each; then rounds, one batch of back-to-back calls of every
+contestant a round, order rotated, every call between two events; the time is the median over all calls.  No L2 flush.
+TFLOP/s counts 4*B*Hq*S*S*D operations, halved when causal.
+fa3_ratio = FA3's time / ours.  Where FA3 runs here (bf16 only in the wheel) both are of this run and the interval is a 95 %
+bootstrap over rounds.  Elsewhere FA3's time is the baseline table's, multiplied by (cuDNN here / cuDNN in the table), and the
+interval carries the spread of our and cuDNN's rounds.
+"""
+import argparse, csv, ctypes, math, os, random, statistics, subprocess, sys, time
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+
+class Strides(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_int64) for n in ("batch", "row", "head")]
+
+
+class Args(ctypes.Structure):
+    _fields_ = ([(n, ctypes.c_void_p) for n in ("q", "k", "v", "o", "lse")] +
+                [(n, Strides) for n in ("q_stride", "k_stride", "v_stride", "o_stride")] +
+                [(n, ctypes.c_int32) for n in ("batch", "seqlen_q", "seqlen_k", "heads_q", "heads_kv", "head_dim", "dtype", "causal")] +
+                [("scale", ctypes.c_float)])
+
+
+def strides(t):
+    return Strides(t.stride(0), t.stride(1), t.stride(2))
+
+
+class Scenario:
+    def __init__(self, row):
+        self.key = tuple(row[k] for k in ("dtype", "head_dim", "heads_q", "heads_kv", "batch", "seqlen", "causal"))
+        self.dtype = row["dtype"]
+        self.dim, self.heads_q, self.heads_kv, self.batch, self.seqlen, self.causal = (int(x) for x in self.key[1:])
+        self.flops = 4.0 * self.batch * self.heads_q * self.seqlen ** 2 * self.dim / (2 if self.causal else 1)
+
+    def tensors(self):
+        kind = torch.bfloat16 if self.dtype == "bf16" else torch.float16
+        make = lambda h: torch.randn(self.batch, self.seqlen, h, self.dim, device="cuda", dtype=kind)
+        self.q, self.k, self.v = make(self.heads_q), make(self.heads_kv), make(self.heads_kv)
+        self.o = torch.full_like(self.q, float("nan"))
+        self.lse = torch.full((self.batch, self.heads_q, self.seqlen), float("nan"), device="cuda")
+
+    def free(self):
+        self.q = self.k = self.v = self.o = self.lse = None
+
+
+def ours(path):
+    fn = ctypes.CDLL(path).flash_attention_forward_sm90
+    fn.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+
+    def prepare(s):
+        a = Args(s.q.data_ptr(), s.k.data_ptr(), s.v.data_ptr(), s.o.data_ptr(), s.lse.data_ptr(), strides(s.q), strides(s.k),
+                 strides(s.v), strides(s.o), s.batch, s.seqlen, s.seqlen, s.heads_q, s.heads_kv, s.dim,
+                 0 if s.dtype == "bf16" else 1, s.causal, s.dim ** -0.5)
+        p = ctypes.addressof(a)
+        stream = torch.cuda.current_stream().cuda_stream
+
+        def call(keep=a):
+            e = fn(p, stream)
+            if e:
+                raise RuntimeError("cudaError %d" % e)
+        return call
+    return prepare
+
+
+def cudnn(s):
+    q, k, v = (t.transpose(1, 2) for t in (s.q, s.k, s.v))
+
+    def call():
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(s.causal), enable_gqa=s.heads_q != s.heads_kv)
+    return call
+
+
+def fa3():
+    try:
+        from fa3_fwd_interface import flash_attn_func
+        x = torch.randn(1, 256, 2, 64, device="cuda", dtype=torch.bfloat16)
+        flash_attn_func(x, x, x)
+        torch.cuda.synchronize()
+    except Exception as e:
+        print("FA3 not measured here: %s" % str(e)[:300].replace("\n", " "))
+        return None
+
+    def prepare(s):
+        if s.dtype != "bf16":
+            return None
+        return lambda: flash_attn_func(s.q, s.k, s.v, causal=bool(s.causal))
+    return prepare
+
+
+def measure(calls, rounds, batch_s):
+    """calls: {name: function}; returns {name: [[ms, ...] of round 0, ...]}"""
+    result = {n: [] for n in calls}
+    counts = {}
+    for n, f in calls.items():
+        for _ in range(3):
+            f()
+        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        a.record(), f(), f(), b.record()
+        torch.cuda.synchronize()
+        counts[n] = max(2, min(200, int(batch_s * 1000 / (a.elapsed_time(b) / 2))))
+    names = list(calls)
+    for r in range(rounds):
+        for n in names[r % len(names):] + names[:r % len(names)]:
+            f, c = calls[n], counts[n]
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(c + 1)]
+            f()
+            events[0].record()
+            for i in range(c):
+                f()
+                events[i + 1].record()
+            torch.cuda.synchronize()
+            result[n].append([events[i].elapsed_time(events[i + 1]) for i in range(c)])
+    return result
+
+
+def median(rounds):
+    return statistics.median(x for r in rounds for x in r)
+
+
+def interval(top, bottom, scale=1.0, draws=400):
+    """95 % bootstrap interval, over rounds, of scale * median(top) / median(bottom)."""
+    rng = random.Random(1)
+    ratios = sorted(scale * median([rng.choice(top) for _ in top]) / median([rng.choice(bottom) for _ in bottom]) for _ in range(draws))
+    return ratios[int(0.025 * draws)], ratios[int(0.975 * draws) - 1]
+
+
+def geomean(xs):
+    return math.exp(sum(math.log(x) for x in xs) / len(xs)) if xs else float("nan")
+
+
+def read_table(path):
+    with open(path) as f:
+        return list(csv.DictReader((l for l in f if not l.startswith("#")), delimiter="\t"))
+
+
+def smi():
+    q = "name,driver_version,clocks.sm,clocks.mem,power.draw,clocks_event_reasons.active"
+    return subprocess.run(["nvidia-smi", "--query-gpu=" + q, "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+
+
+def report(rows, title=""):
+    print("%-28s %4s %8s %8s %8s %8s" % (title, "n", "TFLOP/s", "x FA3", "x best", "worst"))
+    def line(name, sel):
+        if sel:
+            print("%-28s %4d %8.1f %8.3f %8.3f %8.3f" % (name, len(sel), geomean([r["tflops"] for r in sel]),
+                  geomean([r["fa3_ratio"] for r in sel]), geomean([min(r["fa3_ms"], r["cudnn_ms"]) / r["ms"] for r in sel]),
+                  min(r["fa3_ratio"] for r in sel)))
+    line("all", rows)
+    for what, key in (("length", "seqlen"), ("D", "dim"), ("causal", "causal"), ("type", "dtype")):
+        for v in sorted({getattr(r["s"], key) for r in rows}):
+            line("%s %s" % (what, v), [r for r in rows if getattr(r["s"], key) == v])
+    for d in (64, 128, 256):
+        for c in (0, 1):
+            for n in sorted({r["s"].seqlen for r in rows}):
+                line("D%d causal%d %d" % (d, c, n), [r for r in rows if (r["s"].dim, r["s"].causal, r["s"].seqlen) == (d, c, n)])
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--library", required=True)
+    p.add_argument("--scenarios", required=True)
+    p.add_argument("--baseline", required=True)
+    p.add_argument("--out", required=True)
+    p.add_argument("--commit", default="unknown")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--batch-s", type=float, default=0.012)
+    p.add_argument("--every", type=int, default=1, help="only every n-th scenario")
+    p.add_argument("--limit-s", type=float, default=1e9, help="stop taking up scenarios after this time")
+    o = p.parse_args()
+    start = time.time()
+    base = {Scenario(r).key: r for r in read_table(o.baseline)}
+    us, them = ours(o.library), fa3()
+    rows = []
+    with open(o.out, "w") as f:
+        x = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+        gemm = median(measure({"g": lambda: x @ x}, 3, 0.03)["g"])
+        del x
+        f.write("# flash_attention_forward_sm90 beside cuDNN %s (PyTorch %s) and FlashAttention-3 (%s)\n" % (
+            torch.backends.cudnn.version(), torch.__version__, "wheel fa3-fwd, bf16, in this run; fp16 from the baseline table" if them else "baseline table"))
+        f.write("# date %s; %s; no clocks were set; bf16 8192^3 product: %.0f TFLOP/s\n" % (time.strftime("%Y-%m-%d"), smi(), 2 * 8192 ** 3 / gemm / 1e9))
+        f.write("# commit %s; command: %s\n" % (o.commit, "bench.py " + " ".join(sys.argv[1:])))
+        f.write("# fa3_ms: FA3 in this run (fa3_source run) or the baseline table's times cuDNN's drift (table); method: bench.py\n")
+        names = "dtype head_dim heads_q heads_kv batch seqlen causal ms tflops fa3_ms fa3_ratio fa3_ratio_lo fa3_ratio_hi cudnn_ms fa3_source clock_mhz fa3_table_ms".split()
+        f.write("\t".join(names) + "\n")
+        for i, r in enumerate(read_table(o.scenarios)):
+            if i % o.every or time.time() - start > o.limit_s:
+                continue
+            s = Scenario(r)
+            s.tensors()
+            calls = {"ours": us(s), "cudnn": cudnn(s)}
+            if them and them(s):
+                calls["fa3"] = them(s)
+            with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                calls["ours"]()
+                want = calls["cudnn"]().transpose(1, 2)
+                bad = (s.o.float() - want.float()).abs().max().item() if s.o.numel() < 3e8 else 0.0
+                if not bad < 0.1:
+                    print("WRONG", s.key, bad)
+                    continue
+                del want
+                t = measure(calls, o.rounds, o.batch_s)
+            clock = torch.cuda.clock_rate()
+            b = base[s.key]
+            ms, cms = median(t["ours"]), median(t["cudnn"])
+            drift = cms / float(b["cudnn_ms"])
+            if "fa3" in t:
+                fms = median(t["fa3"])
+                lo, hi = interval(t["fa3"], t["ours"])
+            else:
+                fms = float(b["fa3_ms"]) * drift
+                lo, hi = interval(t["cudnn"], t["ours"], float(b["fa3_ms"]) / float(b["cudnn_ms"]))
+            row = dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=fms / ms, cudnn_ms=cms)
+            rows.append(row)
+            f.write("\t".join(list(s.key) + ["%.4f" % ms, "%.1f" % row["tflops"], "%.4f" % fms, "%.4f" % (fms / ms), "%.4f" % lo, "%.4f" % hi,
+                                             "%.4f" % cms, "run" if "fa3" in t else "table", "%d" % clock, b["fa3_ms"]]) + "\n")
+            f.flush()
+            s.free()
+    report(rows, smi())
+
+
+if __name__ == "__main__":
+    main()
