@@ -38,7 +38,7 @@ struct fa_config {
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
     /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
     static constexpr int REGS_PRODUCER = WARPGROUPS == 3 ? 32 : 24;
-    static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 240 : WARPGROUPS == 3 ? 160 : 120;
+    static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 240 : WARPGROUPS == 3 ? 160 : 112;
     static constexpr int Q_BYTES = FA_ROWS * D * 2, KV_BYTES = BLOCK_N * D * 2;
     static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES;
     static constexpr int SHARED_BYTES = 1024 + WARPGROUPS * Q_BYTES + 2 * STAGES * KV_BYTES + 8 * BARRIERS;

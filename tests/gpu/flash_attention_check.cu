@@ -4,7 +4,8 @@
  *     flash_attention_check [scenarios.tsv]    all scenarios, ragged and strided cases, distributions, refusals, repeatability
  *     flash_attention_check --small            a few small cases of every instance, for compute-sanitizer
  *
- * Rule for O: max and mean error at most twice those of a reference that rounds P and O to the type, plus a floor; LSE within
+ * Rule for O: max and mean error at most twice those of a reference that rounds P = softmax(...) and O to the type and is exact
+ * otherwise (fp32 sums), plus a floor; LSE within
  * 1e-4 (relative above 1).  Every output starts as NaN; every element must be written and nothing beside them.  For large cases
  * the values of sampled rows are compared.  Last line: "N passed, N failed". */
 #include "kernels/flash_attention/flash_attention.h"
@@ -168,10 +169,10 @@ __global__ void __launch_bounds__(256) reference(const struct flash_attention_ar
         for (int j = 0; j < keys; j++) {
             float y = from_bits(v[j * a.v_stride.row + threadIdx.x], dtype);
             exact += score[j] * y;
-            rounded += from_bits(to_bits((float)score[j], dtype), dtype) * y;
+            rounded += from_bits(to_bits((float)(score[j] / l), dtype), dtype) * y;
         }
         exact = l > 0 ? exact / l : 0;
-        err_round = fabs(from_bits(to_bits(l > 0 ? rounded / (float)l : 0, dtype), dtype) - exact);
+        err_round = fabs(from_bits(to_bits(rounded, dtype), dtype) - exact);
         err = fabs(from_bits(o[threadIdx.x], dtype) - exact);
         if (!(err < INFINITY))
             err = INFINITY;
