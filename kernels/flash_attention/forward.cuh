@@ -1,8 +1,9 @@
-/* The kernel: one producer warpgroup that only copies, WARPGROUPS consumer warpgroups of 64 query rows each.
+/* The kernel: one producer warpgroup that computes nothing, WARPGROUPS consumer warpgroups of 64 query rows each.
  *
  *   producer warp 0   Q     one slot a consumer warpgroup
  *   producer warp 1   K     ring of STAGES slots, filled by TMA, 128-byte swizzle
  *   producer warp 2   V     the same
+ *   producer warp 3         announces tiles (schedule.cuh)
  *   consumers         S = Q K^T (wgmma) -> softmax in registers -> O += P V (wgmma, P from registers) -> O, LSE to memory
  *
  * Barriers (mbarrier; "full" completes by the bytes of the copies, "empty" by one arrival of each of the warps that read):
@@ -12,13 +13,16 @@
  *   k_full[s]   producer warp 1 -> all consumers       1 arrival + BLOCK_N*D*2 bytes
  *   k_empty[s]  all consumers -> producer warp 1       4 * WARPGROUPS warps               producer starts in parity 1
  *   v_full[s], v_empty[s]                              as for K, producer warp 2
+ *   t_full[i]   producer warp 3 -> everybody else      1 arrival
+ *   t_empty[i]  everybody else -> producer warp 3      3 producers + 4 * WARPGROUPS warps
  *
  * Inside a warpgroup the products of one block hide behind the exponentials of another, also from tile to tile:
  *
  *       wgmma    | S(t+1)  O+=P(t)V(t)  |                     | S(t+2)  O+=P(t+1)V(t+1) |
- *       others   |                      softmax S(t+1), pack  |                         softmax S(t+2), pack
+ *       others   |                      softmax S(t+1)        |                         softmax S(t+2)
  *
- * where block t+1 may be the first one of the next tile; O(t) is then stored between the softmax and the pack.
+ * where block t+1 may be the first one of the next tile; O(t) is then stored after that softmax.  K(t+1) is given back after the
+ * softmax: should the scores exceed what the reference allows, the warp computes them again from shared memory (again()).
  */
 #pragma once
 #include "kernels/flash_attention/schedule.cuh"
@@ -29,19 +33,20 @@
 #include "kernels/ptx/wgmma.cuh"
 
 /* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers).  POLY: exponentials of every 8 on the
- * FMA pipes. */
-template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int POLY_>
+ * FMA pipes.  Q_REGS: Q is read from registers by wgmma, not from shared memory. */
+template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int POLY_, bool Q_REGS_ = false>
 struct fa_config {
     using T = T_;
     static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, POLY = POLY_;
-    static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_;
+    static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_, Q_REGS = Q_REGS_;
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
     /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
-    static constexpr int REGS_PRODUCER = WARPGROUPS == 3 ? 32 : 24;
-    static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 240 : WARPGROUPS == 3 ? 160 : 112;
+    static constexpr int REGS_PRODUCER = WARPGROUPS == 2 ? 40 : 32;
+    static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 232 : WARPGROUPS == 3 ? 160 : 112;
     static constexpr int Q_BYTES = FA_ROWS * D * 2, KV_BYTES = BLOCK_N * D * 2;
-    static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES;
-    static constexpr int SHARED_BYTES = 1024 + WARPGROUPS * Q_BYTES + 2 * STAGES * KV_BYTES + 8 * BARRIERS;
+    static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES + 2 * FA_WORK_SLOTS;
+    static constexpr int WORK_BYTES = FA_WORK_SLOTS * 16 * (1 + WARPGROUPS);
+    static constexpr int SHARED_BYTES = 1024 + WARPGROUPS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
     static_assert(SHARED_BYTES <= 232448, "shared memory of one CTA");
 };
@@ -69,9 +74,10 @@ template <int STAGES> struct fa_ring {
 
 /* Shared memory map, as addresses. */
 template <class C> struct fa_shared {
-    uint32_t base, barriers;
+    uint32_t base, work, barriers; /* Q, K, V; FA_WORK_SLOTS tiles; barriers */
     __device__ __forceinline__ explicit fa_shared(uint32_t raw)
-        : base((raw + 1023) & ~1023u), barriers(base + C::WARPGROUPS * C::Q_BYTES + 2 * C::STAGES * C::KV_BYTES)
+        : base((raw + 1023) & ~1023u), work(base + C::WARPGROUPS * C::Q_BYTES + 2 * C::STAGES * C::KV_BYTES),
+          barriers(work + C::WORK_BYTES)
     {
     }
     __device__ __forceinline__ uint32_t q(int w) const { return base + w * C::Q_BYTES; }
@@ -83,16 +89,22 @@ template <class C> struct fa_shared {
     __device__ __forceinline__ uint32_t k_empty(int s) const { return k_full(C::STAGES + s); }
     __device__ __forceinline__ uint32_t v_full(int s) const { return k_full(2 * C::STAGES + s); }
     __device__ __forceinline__ uint32_t v_empty(int s) const { return k_full(3 * C::STAGES + s); }
+    __device__ __forceinline__ uint32_t t_full(int i) const { return k_full(4 * C::STAGES + i); }
+    __device__ __forceinline__ uint32_t t_empty(int i) const { return t_full(FA_WORK_SLOTS + i); }
 };
 
 template <class C> static __device__ __forceinline__ void fa_produce_q(const fa_params &p, const fa_shared<C> &sh)
 {
-    fa_walk<C> walk;
-    fa_tile tile;
+    fa_feed<C, false> feed(sh.work, sh.t_full(0), sh.t_empty(0));
     uint32_t phases = 0; /* bit w: parity of warpgroup w's next fill; warpgroups without rows in a tile stay behind */
-    while (walk.next(p.shape, tile)) {
+    for (;;) {
+        fa_work<C> work = feed.next();
+        fa_tile tile = work.tile();
+        if (tile.blocks == 0)
+            break;
+#pragma unroll 1
         for (int w = 0; w < C::WARPGROUPS; w++) {
-            fa_rows rows = fa_rows_of<C>(p.shape, tile, w);
+            fa_rows rows = work.rows(w);
             if (rows.blocks == 0)
                 continue;
             ks_mbarrier_wait(sh.q_empty(w), (phases >> w & 1) ^ 1);
@@ -102,18 +114,24 @@ template <class C> static __device__ __forceinline__ void fa_produce_q(const fa_
                 ks_tma_load_4d(sh.q(w) + c * FA_ROWS * 128, &p.q, sh.q_full(w), c * 64, rows.row, rows.head, tile.batch,
                                KS_L2_EVICT_FIRST);
         }
+        feed.release(work);
     }
 }
 
 /* K or V: `full` and `empty` are the first barriers of its ring, `slots` its first slot. */
 template <class C>
-static __device__ __forceinline__ void fa_produce_kv(const fa_params &p, const CUtensorMap *map, uint32_t slots, uint32_t full,
-                                                     uint32_t empty)
+static __device__ __forceinline__ void fa_produce_kv(const fa_params &p, const fa_shared<C> &sh, const CUtensorMap *map,
+                                                     uint32_t slots, uint32_t full, uint32_t empty)
 {
-    fa_walk<C> walk;
-    fa_tile tile;
+    fa_feed<C, false> feed(sh.work, sh.t_full(0), sh.t_empty(0));
     fa_ring<C::STAGES> ring;
-    while (walk.next(p.shape, tile)) {
+    for (;;) {
+        fa_work<C> work = feed.next();
+        fa_tile tile = work.tile();
+        feed.release(work);
+        if (tile.blocks == 0)
+            break;
+#pragma unroll 1
         for (int n = tile.blocks - 1; n >= 0; n--, ring.advance()) {
             ks_mbarrier_wait(empty + 8 * ring.slot, ring.phase ^ 1);
             uint32_t bar = full + 8 * ring.slot, dst = slots + ring.slot * C::KV_BYTES;
@@ -134,7 +152,7 @@ static __device__ __forceinline__ void fa_keep_order(const fa_params &p)
         asm volatile("nanosleep.u32 20;");
 }
 
-/* A consumer warpgroup.  Registers: s, p, o as wgmma fragments. */
+/* A consumer warpgroup.  Registers: s, p, o, q as wgmma fragments. */
 template <class C> struct fa_consumer {
     using T = typename C::T;
     const fa_params &params;
@@ -143,6 +161,7 @@ template <class C> struct fa_consumer {
     float s[C::BLOCK_N / 2];
     uint32_t p[C::BLOCK_N / 4];
     float o[C::D / 2];
+    uint32_t q[C::Q_REGS ? C::D / 4 : 1];
     fa_ring<C::STAGES> k, v;
     uint32_t q_phase = 0;
     fa_softmax x;
@@ -176,32 +195,53 @@ template <class C> struct fa_consumer {
             ks_named_barrier_arrive(1 + (w + 1 == C::WARPGROUPS ? 0 : w + 1), 256);
     }
 
+    /* Q of a new tile is in shared memory. */
+    __device__ __forceinline__ void take_q()
+    {
+        ks_mbarrier_wait(sh.q_full(w), q_phase);
+        q_phase ^= 1;
+        if (C::Q_REGS) {
+#pragma unroll
+            for (int i = 0; i < C::D / 16; i++)
+                ks_ldmatrix_x4(q + 4 * i, q_fragment(i));
+        }
+    }
+    /* This lane's address for ldmatrix of columns 16 i .. 16 i + 15 of the warp's 16 rows of Q. */
+    __device__ __forceinline__ uint32_t q_fragment(int i)
+    {
+        int row = (threadIdx.x & 127) / 32 * 16 + (lane & 15);
+        return sh.q(w) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane / 16) ^ (row & 7)) * 16;
+    }
+    __device__ __forceinline__ void release_q() { arrive(sh.q_empty(w)); }
+
     __device__ __forceinline__ void issue_qk()
     {
         uint64_t a = ks_wgmma_descriptor(sh.q(w), 16, 1024), b = ks_wgmma_descriptor(sh.k(k.slot), 16, 1024);
 #pragma unroll
-        for (int i = 0; i < C::D / 16; i++)
-            ks_wgmma<T, C::BLOCK_N>::ss(s, a + (i / 4 * FA_ROWS * 128 + i % 4 * 32) / 16,
-                                        b + (i / 4 * C::BLOCK_N * 128 + i % 4 * 32) / 16, i > 0);
+        for (int i = 0; i < C::D / 16; i++) {
+            uint64_t bi = b + (i / 4 * C::BLOCK_N * 128 + i % 4 * 32) / 16;
+            if (C::Q_REGS)
+                ks_wgmma<T, C::BLOCK_N>::rs(s, q + (C::Q_REGS ? 4 * i : 0), bi, i > 0);
+            else
+                ks_wgmma<T, C::BLOCK_N>::ss(s, a + (i / 4 * FA_ROWS * 128 + i % 4 * 32) / 16, bi, i > 0);
+        }
         ks_wgmma_commit();
     }
-    __device__ __forceinline__ void issue_pv(int accumulate)
+    __device__ __forceinline__ void issue_pv()
     {
         ks_wgmma_fence(); /* ptxas wants one after the wait for V */
         uint64_t b = ks_wgmma_descriptor(sh.v(v.slot), C::BLOCK_N * 128, 1024);
 #pragma unroll
         for (int i = 0; i < C::BLOCK_N / 16; i++)
-            ks_wgmma<T, C::D>::rs_t(o, p + 4 * i, b + i * 2048 / 16, i > 0 ? 1 : accumulate);
+            ks_wgmma<T, C::D>::rs_t(o, p + 4 * i, b + i * 2048 / 16, 1);
         ks_wgmma_commit();
     }
 
-    __device__ __forceinline__ void mask_block(const fa_rows &rows, int n)
+    __device__ __forceinline__ void mask_block(fa_work<C> work, int n)
     {
-        if (n < rows.mask_from)
-            return;
         int keys = params.shape.seqlen_k - n * C::BLOCK_N, limit[2] = {keys, keys};
         if (C::CAUSAL) {
-            int own = rows.row + warp_row + 1 + params.shape.seqlen_k - params.shape.seqlen_q - n * C::BLOCK_N;
+            int own = work.rows(w).row + warp_row + 1 + params.shape.seqlen_k - params.shape.seqlen_q - n * C::BLOCK_N;
             limit[0] = min(keys, own);
             limit[1] = min(keys, own + 8);
         }
@@ -209,23 +249,34 @@ template <class C> struct fa_consumer {
     }
 
     /* Lets blocks pass that this warpgroup has no use for. */
+    __device__ __forceinline__ void skip_k(int blocks)
+    {
+        for (; blocks > 0; blocks--) {
+            ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+            release_k();
+        }
+    }
+    __device__ __forceinline__ void skip_v(int blocks)
+    {
+        for (; blocks > 0; blocks--) {
+            ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+            release_v();
+        }
+    }
     __device__ __forceinline__ void skip(int blocks)
     {
         for (; blocks > 0; blocks--) {
             take_turn();
             pass_turn();
-            ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
-            release_k();
-            ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
-            release_v();
+            skip_k(1);
+            skip_v(1);
         }
     }
 
     /* First block of a tile, nothing to overlap it with. */
-    __device__ __forceinline__ void first(const fa_rows &rows)
+    __device__ __forceinline__ void first(fa_work<C> work, int blocks, int mask_from)
     {
-        ks_mbarrier_wait(sh.q_full(w), q_phase);
-        q_phase ^= 1;
+        take_q();
         ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
         ks_wgmma_pin(s);
         ks_wgmma_fence();
@@ -233,94 +284,124 @@ template <class C> struct fa_consumer {
         ks_wgmma_wait<0>();
         ks_wgmma_pin(s);
         release_k();
-        if (rows.blocks == 1)
-            arrive(sh.q_empty(w));
-        mask_block(rows, rows.blocks - 1);
-        fa_softmax_first<C::POLY>(s, params.scale_log2, x);
+        if (blocks == 1)
+            release_q();
+        if (blocks > mask_from)
+            mask_block(work, blocks - 1);
+        fa_softmax_first<T, C::POLY>(s, params.scale_log2, x);
         fa_pack<T>(s, p);
+    }
+
+    /* S = Q K^T and O += P V, up to the point where S is there. */
+    __device__ __forceinline__ void products()
+    {
+        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+        take_turn();
+        ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        ks_wgmma_fence();
+        issue_qk();
+        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+        issue_pv();
+        pass_turn();
+        ks_wgmma_wait<1>();
+        ks_wgmma_pin(s);
+    }
+    /* O is there too; P of the new block takes the place of the old one. */
+    __device__ __forceinline__ void finish()
+    {
+        fa_keep_order(params);
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        release_v();
+        fa_pack<T>(s, p);
+    }
+
+    /* S = Q K^T once more, by this warp alone (mma.sync). */
+    __device__ __forceinline__ void again()
+    {
+#pragma unroll
+        for (int i = 0; i < C::BLOCK_N / 2; i++)
+            s[i] = 0;
+#pragma unroll 1
+        for (int i = 0; i < C::D / 16; i++) {
+            uint32_t a[4], b[4];
+            ks_ldmatrix_x4(a, q_fragment(i));
+            uint32_t rows = sh.k(k.slot) + i / 4 * C::BLOCK_N * 128 + ((lane & 7) + lane / 16 * 8) * 128 +
+                            ((i % 4 * 2 + (lane / 8 & 1)) ^ (lane & 7)) * 16;
+#pragma unroll
+            for (int j = 0; j < C::BLOCK_N / 8; j += 2) {
+                ks_ldmatrix_x4(b, rows + j * 1024);
+                ks_mma_16816<T>(s + 4 * j, a, b);
+                ks_mma_16816<T>(s + 4 * j + 4, a, b + 2);
+                fa_keep_order(params); /* else ptxas loads all of K first, and spills */
+            }
+        }
     }
 
     /* O += P V of the block in p beside S = Q K^T of block n of the same tile. */
-    __device__ __forceinline__ void next(const fa_rows &rows, int n, int accumulate)
+    __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
     {
-        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
-        take_turn();
-        ks_wgmma_pin(s);
-        ks_wgmma_pin(o);
-        ks_wgmma_fence();
-        issue_qk();
-        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
-        issue_pv(accumulate);
-        pass_turn();
-        ks_wgmma_wait<1>();
-        ks_wgmma_pin(s);
+        products();
+        if (n >= mask_from)
+            mask_block(work, n);
+        float factor[2], sum[2];
+        bool usual = fa_softmax_next<C::POLY>(s, params.scale_log2, x, sum);
+        if (!usual) {
+            again();
+            if (n >= mask_from)
+                mask_block(work, n);
+            fa_softmax_again<T>(s, params.scale_log2, x, sum, factor);
+        }
+        x.l[0] += sum[0];
+        x.l[1] += sum[1];
         release_k();
         if (n == 0)
-            arrive(sh.q_empty(w));
-        mask_block(rows, n);
-        float factor[2];
-        bool rescale = fa_softmax_next<C::POLY>(s, params.scale_log2, x, factor);
-        fa_keep_order(params);
-        ks_wgmma_wait<0>();
-        ks_wgmma_pin(s);
-        ks_wgmma_pin(o);
-        release_v();
-        fa_pack<T>(s, p);
-        if (rescale)
+            release_q();
+        finish();
+        if (!usual)
             fa_rescale(o, factor);
     }
 
-    /* The same over the border of two tiles: block n is the first of `rows`, what is in o belongs to `done`. */
-    __device__ __forceinline__ void cross(const fa_rows &rows, const fa_rows &done, int done_batch, int accumulate)
+    /* The same over the border of two tiles: the block is the first of `work`, what is in o belongs to `done`. */
+    __device__ __forceinline__ void cross(fa_work<C> work, int blocks, int mask_from, int skipped, fa_work<C> done)
     {
-        ks_mbarrier_wait(sh.q_full(w), q_phase);
-        q_phase ^= 1;
-        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
-        take_turn();
-        ks_wgmma_pin(s);
-        ks_wgmma_pin(o);
-        ks_wgmma_fence();
-        issue_qk();
-        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
-        issue_pv(accumulate);
-        pass_turn();
-        ks_wgmma_wait<1>();
-        ks_wgmma_pin(s);
+        take_q();
+        skip_k(skipped);
+        products();
         release_k();
-        if (rows.blocks == 1)
-            arrive(sh.q_empty(w));
-        mask_block(rows, rows.blocks - 1);
+        if (blocks == 1)
+            release_q();
+        if (blocks > mask_from)
+            mask_block(work, blocks - 1);
         fa_softmax old = x;
-        fa_softmax_first<C::POLY>(s, params.scale_log2, x);
-        fa_keep_order(params);
-        ks_wgmma_wait<0>();
-        ks_wgmma_pin(s);
-        ks_wgmma_pin(o);
-        release_v();
-        fa_pack<T>(s, p);
-        store(done, done_batch, old);
+        fa_softmax_first<T, C::POLY>(s, params.scale_log2, x);
+        finish();
+        skip_v(skipped);
+        store(done, old);
     }
 
     /* Last block of a tile with nothing to prefetch. */
-    __device__ __forceinline__ void last(const fa_rows &done, int done_batch, int accumulate)
+    __device__ __forceinline__ void last(fa_work<C> done)
     {
         ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
         take_turn();
         ks_wgmma_pin(o);
-        ks_wgmma_fence();
-        issue_pv(accumulate);
+        issue_pv();
         pass_turn();
         ks_wgmma_wait<0>();
         ks_wgmma_pin(o);
         release_v();
-        store(done, done_batch, x);
+        store(done, x);
     }
 
-    /* O / l and LSE of the rows.  Four lanes hold a row, each two of every eight columns; they transpose so that each writes
+    /* O / l and LSE of the rows; O = 0 for the next ones.  Four lanes hold a row, each two of every eight columns; they transpose so that each writes
      * eight neighbouring columns (16 bytes) of every 32. */
-    __device__ __forceinline__ void store(const fa_rows &rows, int batch, fa_softmax y)
+    __device__ __forceinline__ void store(fa_work<C> done, const fa_softmax &y)
     {
-        int seqlen_q = params.shape.seqlen_q;
+        fa_rows rows = done.rows(w);
+        int batch = done.tile().batch, seqlen_q = params.shape.seqlen_q;
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             float l = y.l[h];
@@ -330,7 +411,7 @@ template <class C> struct fa_consumer {
             int row = rows.row + warp_row + 8 * h;
             if (params.lse && (lane & 3) == 0 && row < seqlen_q)
                 params.lse[((int64_t)batch * params.shape.heads_q + rows.head) * seqlen_q + row] =
-                    l == 0 ? -INFINITY : 0.693147180559945f * y.m[h] + logf(l);
+                    l == 0 ? -INFINITY : logf(l) - 0.693147180559945f * y.minus_m[h];
             T *out = (T *)params.o + batch * params.o_batch + rows.head * params.o_head + row * params.o_row + 8 * (lane & 3);
             bool high = lane & 2, odd = lane & 1;
 #pragma unroll
@@ -349,38 +430,39 @@ template <class C> struct fa_consumer {
                     *(uint4 *)(out + 32 * c) = line;
             }
         }
+#pragma unroll
+        for (int i = 0; i < C::D / 2; i++)
+            o[i] = 0;
     }
 
     __device__ __forceinline__ void run()
     {
-        const fa_shape &shape = params.shape;
-        fa_walk<C> walk;
-        fa_tile tile, next_tile;
-        bool more = walk.next(shape, tile), primed = false;
-        fa_rows rows, next_rows;
-        if (more)
-            rows = fa_rows_of<C>(shape, tile, w);
+        fa_feed<C, true> feed(sh.work, sh.t_full(0), sh.t_empty(0));
+        fa_work<C> work = feed.next();
+        int streamed = work.tile().blocks; /* by the tile; this warpgroup needs the last `blocks` of them */
+        fa_rows rows = work.rows(w);
+        bool primed = false;
         if (C::ORDERED && w == C::WARPGROUPS - 1)
             pass_turn(); /* warpgroup 0 starts */
-        while (more) {
+        while (streamed > 0) {
+            int blocks = rows.blocks, mask_from = rows.mask_from;
             if (!primed)
-                skip(tile.blocks - rows.blocks);
-            bool active = rows.blocks > 0;
-            if (active && !primed)
-                first(rows);
-            int accumulate = 0;
-            for (int n = rows.blocks - 2; n >= 0; n--, accumulate = 1)
-                next(rows, n, accumulate);
-            more = walk.next(shape, next_tile);
-            if (more)
-                next_rows = fa_rows_of<C>(shape, next_tile, w);
-            primed = active && more && next_rows.blocks == next_tile.blocks;
+                skip(streamed - blocks);
+            if (blocks > 0 && !primed)
+                first(work, blocks, mask_from);
+            for (int n = blocks - 2; n >= 0; n--)
+                next(work, n, mask_from);
+            fa_work<C> coming = feed.next();
+            streamed = coming.tile().blocks;
+            rows = coming.rows(w);
+            /* passing more K blocks than the ring holds before V of this tile is done could wait forever */
+            primed = blocks > 0 && rows.blocks > 0 && streamed - rows.blocks <= (C::ORDERED ? 0 : C::STAGES);
             if (primed)
-                cross(next_rows, rows, tile.batch, accumulate);
-            else if (active)
-                last(rows, tile.batch, accumulate);
-            tile = next_tile;
-            rows = next_rows;
+                cross(coming, rows.blocks, rows.mask_from, streamed - rows.blocks, work);
+            else if (blocks > 0)
+                last(work);
+            feed.release(work);
+            work = coming;
         }
     }
 };
@@ -402,6 +484,10 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
             ks_mbarrier_init(sh.k_empty(s), 4 * C::WARPGROUPS);
             ks_mbarrier_init(sh.v_empty(s), 4 * C::WARPGROUPS);
         }
+        for (int i = 0; i < FA_WORK_SLOTS; i++) {
+            ks_mbarrier_init(sh.t_full(i), 1);
+            ks_mbarrier_init(sh.t_empty(i), 3 + 4 * C::WARPGROUPS);
+        }
         ks_fence_mbarrier_init();
         ks_tma_prefetch_map(&params.q);
         ks_tma_prefetch_map(&params.k);
@@ -413,9 +499,11 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
         if (warp == 0 && ks_elect_one())
             fa_produce_q<C>(params, sh);
         else if (warp == 1 && ks_elect_one())
-            fa_produce_kv<C>(params, &params.k, sh.k(0), sh.k_full(0), sh.k_empty(0));
+            fa_produce_kv<C>(params, sh, &params.k, sh.k(0), sh.k_full(0), sh.k_empty(0));
         else if (warp == 2 && ks_elect_one())
-            fa_produce_kv<C>(params, &params.v, sh.v(0), sh.v_full(0), sh.v_empty(0));
+            fa_produce_kv<C>(params, sh, &params.v, sh.v(0), sh.v_full(0), sh.v_empty(0));
+        else if (warp == 3 && ks_elect_one())
+            fa_announce<C>(params.shape, sh.work, sh.t_full(0), sh.t_empty(0));
     } else {
         ks_setmaxnreg_inc<C::REGS_CONSUMER>();
         fa_consumer<C> consumer(params, sh, warpgroup - 1);

@@ -5,6 +5,9 @@
 #include "kernels/flash_attention/plain.cuh"
 #include <cudaTypedefs.h>
 
+/* K and V of a section of a causal call: what stays in the 50 or 60 MB of L2 beside Q and O */
+static constexpr int64_t FA_SECTION_BYTES = 32 << 20;
+
 static bool fa_valid(const struct flash_attention_args *a)
 {
     if (!a || !a->q || !a->k || !a->v || !a->o)
@@ -80,11 +83,16 @@ template <class C> static cudaError_t fa_launch(const struct flash_attention_arg
     s->row_blocks = (int)(((int64_t)a->seqlen_q + FA_ROWS - 1) / FA_ROWS);
     s->key_blocks = (int)(((int64_t)a->seqlen_k + C::BLOCK_N - 1) / C::BLOCK_N);
     int64_t tiles = ((int64_t)s->group_heads * s->row_blocks + C::WARPGROUPS - 1) / C::WARPGROUPS;
-    int64_t units = (C::CAUSAL ? (tiles + 1) / 2 : tiles) * a->batch * a->heads_kv;
-    if (units > INT32_MAX / 2 || (int64_t)a->seqlen_k + a->seqlen_q > INT32_MAX / 2)
+    int64_t groups = (int64_t)a->batch * a->heads_kv, all = tiles * groups;
+    if (all > INT32_MAX / 2 || (int64_t)a->seqlen_k + a->seqlen_q > INT32_MAX / 2)
         return cudaErrorInvalidValue;
     s->group_tiles = (int)tiles;
-    s->units = (int)units;
+    s->groups = (int)groups;
+    s->tiles = (int)all;
+    int64_t kv_bytes = (int64_t)a->seqlen_k * C::D * 4, section = FA_SECTION_BYTES / kv_bytes;
+    s->section = (int)(section < 1 ? 1 : section > groups ? groups : section);
+    static unsigned int launches; /* any number of threads may call */
+    s->counter = __atomic_fetch_add(&launches, 1, __ATOMIC_RELAXED) % FA_COUNTERS;
     p.o = a->o;
     p.lse = a->lse;
     p.o_batch = a->o_stride.batch;
@@ -105,7 +113,7 @@ template <class C> static cudaError_t fa_launch(const struct flash_attention_arg
     e = cudaFuncSetAttribute(fa_forward<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, C::SHARED_BYTES);
     if (e != cudaSuccess)
         return e;
-    int grid = s->units < sm_count ? s->units : sm_count;
+    int grid = s->tiles < sm_count ? s->tiles : sm_count;
     fa_forward<C><<<grid, C::THREADS, C::SHARED_BYTES, stream>>>(p);
     return cudaGetLastError();
 }

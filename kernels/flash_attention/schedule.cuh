@@ -1,38 +1,51 @@
 /* Which query rows each warpgroup of the persistent grid works on, and in what order.
  *
  * A group is the queries that share one K and V: G = heads_q / heads_kv heads of one batch entry.  Its rows are cut into row
- * blocks of 64, one row block to a warpgroup, so that a group has U = G * ceil(seqlen_q / 64) of them.  A tile is WARPGROUPS
- * neighbouring row blocks; its warpgroups stream the same K and V blocks from last to first.
+ * blocks of 64, one row block to a warpgroup: U = G * ceil(seqlen_q / 64) of them.  A tile is WARPGROUPS neighbouring row blocks;
+ * its warpgroups stream the same K and V blocks from last to first.
  *
  *   full    row blocks of a head are neighbours; tiles in order of group, CTA i takes tiles i, i + grid, ...
  *   causal  the same row block of all heads of the group are neighbours (equal work side by side), from the last rows (most
- *           keys) to the first; CTA i takes units i, i + grid, ..., a unit being tiles j and T-1-j of a group: every unit has
- *           about the same number of keys, so a static schedule stays balanced
+ *           keys) to the first.  Groups are gathered into sections whose K and V fit in L2 together; inside a section all
+ *           heaviest tiles come first.  CTA i starts with tile i and then draws the next from a counter in device memory.
+ *
+ * One thread of the producer warpgroup draws and decodes; the others read what it leaves in shared memory (fa_work).
  */
 #pragma once
+#include "kernels/ptx/mbarrier.cuh"
 #include <stdint.h>
 
-static constexpr int FA_ROWS = 64; /* rows of one warpgroup: M of wgmma */
+static constexpr int FA_ROWS = 64;      /* rows of one warpgroup: M of wgmma */
+static constexpr int FA_WORK_SLOTS = 3; /* a reader holds the tile it is on, may have looked at the next, and one more */
+
+/* Counter of one launch, back to zero when its last CTA ends.  Launches in flight at once use different ones. */
+struct fa_counter {
+    unsigned int next, ended;
+};
+static constexpr unsigned int FA_COUNTERS = 8192;
+static __device__ fa_counter fa_counters[FA_COUNTERS];
 
 struct fa_shape {
     int seqlen_q, seqlen_k, heads_q, heads_kv;
-    int group_heads;    /* G */
-    int row_blocks;     /* ceil(seqlen_q / 64) */
-    int group_tiles;    /* T = ceil(G * row_blocks / WARPGROUPS) */
-    int units;          /* full: all tiles; causal: all units */
-    int key_blocks;     /* ceil(seqlen_k / BLOCK_N) */
+    int group_heads;   /* G */
+    int row_blocks;    /* ceil(seqlen_q / 64) */
+    int group_tiles;   /* ceil(U / WARPGROUPS) */
+    int groups, tiles; /* of the whole call */
+    int section;       /* groups in a section (causal) */
+    int key_blocks;    /* ceil(seqlen_k / BLOCK_N) */
+    unsigned int counter;
 };
 
 struct fa_tile {
     int batch, head_kv, first; /* first: number of its first row block inside the group */
-    int blocks;                /* K and V blocks that the tile streams */
+    int blocks;                /* K and V blocks that the tile streams; 0: there are no more tiles */
 };
 
-/* Row block `index` of a tile: the part one warpgroup works on. */
+/* The part of a tile that one warpgroup works on. */
 struct fa_rows {
-    int head, row;  /* query head, first row */
-    int blocks;     /* key blocks this warpgroup needs, 0 when it has no rows */
-    int mask_from;  /* blocks from this one on need the mask */
+    int head, row; /* query head, first row */
+    int blocks;    /* key blocks this warpgroup needs, 0 when it has no rows */
+    int mask_from; /* blocks from this one on need the mask */
 };
 
 template <class C> static __device__ __forceinline__ fa_rows fa_rows_of(const fa_shape &s, const fa_tile &t, int index)
@@ -61,30 +74,99 @@ template <class C> static __device__ __forceinline__ fa_rows fa_rows_of(const fa
     return r;
 }
 
-/* Steps through the tiles of this CTA. */
-template <class C> struct fa_walk {
-    int step = 0;
+template <class C> static __device__ __forceinline__ fa_tile fa_tile_of(const fa_shape &s, int index)
+{
+    fa_tile t = {0, 0, 0, 0};
+    int group, tile;
+    if (index >= s.tiles)
+        return t;
+    if (C::CAUSAL) {
+        int section = index / (s.section * s.group_tiles), inside = index - section * (s.section * s.group_tiles);
+        int groups = min(s.section, s.groups - section * s.section);
+        tile = inside / groups;
+        group = section * s.section + inside - tile * groups;
+    } else {
+        group = index / s.group_tiles;
+        tile = index - group * s.group_tiles;
+    }
+    t.batch = group / s.heads_kv;
+    t.head_kv = group - t.batch * s.heads_kv;
+    t.first = tile * C::WARPGROUPS;
+    t.blocks = C::CAUSAL ? fa_rows_of<C>(s, t, 0).blocks : s.key_blocks;
+    return t;
+}
 
-    __device__ __forceinline__ bool next(const fa_shape &s, fa_tile &t)
+/* An announced tile in shared memory: one int4 for the tile, one for the rows of each warpgroup. */
+template <class C> struct fa_work {
+    static constexpr int BYTES = 16 * (1 + C::WARPGROUPS);
+    uint32_t address;
+
+    __device__ __forceinline__ fa_tile tile() const
     {
-        for (;;) {
-            int unit = (C::CAUSAL ? step >> 1 : step) * gridDim.x + blockIdx.x;
-            if (unit >= s.units)
-                return false;
-            int per_group = C::CAUSAL ? (s.group_tiles + 1) >> 1 : s.group_tiles;
-            int group = unit / per_group, tile = unit - group * per_group;
-            bool second = C::CAUSAL && (step & 1);
-            step++;
-            if (second) {
-                if (s.group_tiles - 1 - tile == tile)
-                    continue; /* the middle tile is its own partner */
-                tile = s.group_tiles - 1 - tile;
-            }
-            t.batch = group / s.heads_kv;
-            t.head_kv = group - t.batch * s.heads_kv;
-            t.first = tile * C::WARPGROUPS;
-            t.blocks = C::CAUSAL ? fa_rows_of<C>(s, t, 0).blocks : s.key_blocks;
-            return true;
+        int4 v = ks_load_shared(address);
+        return {v.x, v.y, v.z, v.w};
+    }
+    __device__ __forceinline__ fa_rows rows(int w) const
+    {
+        int4 v = ks_load_shared(address + 16 * (1 + w));
+        return {v.x, v.y, v.z, v.w};
+    }
+};
+
+/* Announces tiles until there are none; run by one thread.  work: FA_WORK_SLOTS tiles; full, empty: as many barriers. */
+template <class C> static __device__ __forceinline__ void fa_announce(const fa_shape &s, uint32_t work, uint32_t full, uint32_t empty)
+{
+    int index = blockIdx.x;
+    fa_counter *counter = &fa_counters[s.counter];
+    uint32_t slot = 0, phase = 1;
+    for (;;) {
+        fa_tile t = fa_tile_of<C>(s, index);
+        ks_mbarrier_wait(empty + 8 * slot, phase);
+        uint32_t to = work + slot * fa_work<C>::BYTES;
+        ks_store_shared(to, make_int4(t.batch, t.head_kv, t.first, t.blocks));
+        for (int w = 0; w < C::WARPGROUPS; w++) {
+            fa_rows r = fa_rows_of<C>(s, t, w);
+            ks_store_shared(to + 16 * (1 + w), make_int4(r.head, r.row, r.blocks, r.mask_from));
         }
+        ks_mbarrier_arrive(full + 8 * slot);
+        if (t.blocks == 0)
+            break;
+        index = C::CAUSAL ? (int)(atomicAdd(&counter->next, 1) + gridDim.x) : index + (int)gridDim.x;
+        if (++slot == FA_WORK_SLOTS) {
+            slot = 0;
+            phase ^= 1;
+        }
+    }
+    if (C::CAUSAL && atomicAdd(&counter->ended, 1) == gridDim.x - 1) { /* every CTA has drawn its last */
+        counter->next = 0;
+        counter->ended = 0;
+    }
+}
+
+/* A reader of the announcements: a whole warp (all lanes call) or a single thread (WARP false). */
+template <class C, bool WARP> struct fa_feed {
+    uint32_t work, full, empty, slot = 0, phase = 0;
+
+    __device__ __forceinline__ fa_feed(uint32_t work_, uint32_t full_, uint32_t empty_) : work(work_), full(full_), empty(empty_)
+    {
+    }
+    /* The next tile, or one of no blocks after the last; stays valid until it is released. */
+    __device__ __forceinline__ fa_work<C> next()
+    {
+        fa_work<C> t = {work + slot * fa_work<C>::BYTES};
+        ks_mbarrier_wait(full + 8 * slot, phase);
+        if (++slot == FA_WORK_SLOTS) {
+            slot = 0;
+            phase ^= 1;
+        }
+        return t;
+    }
+    /* Readers release all tiles, in order. */
+    __device__ __forceinline__ void release(fa_work<C> t)
+    {
+        if (WARP)
+            __syncwarp();
+        if (!WARP || (threadIdx.x & 31) == 0)
+            ks_mbarrier_arrive(empty + (t.address - work) / fa_work<C>::BYTES * 8);
     }
 };

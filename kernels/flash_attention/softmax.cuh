@@ -1,16 +1,21 @@
-/* Online softmax over the accumulator fragment of S = Q K^T that a thread holds: two rows, columns in d[4j + 2h + e] (row h).
+/* Online softmax over the accumulator fragment of S = Q K^T that a thread holds: two rows, columns in s[4j + 2h + e] (row h).
  *
- * The reference m of a row (base 2, already scaled) is not its running maximum but a value at most FA_SLACK below it: as long
- * as no score exceeds m by more, P is up to 2^FA_SLACK instead of 1, nothing overflows, no precision is lost (floating point),
- * and O and l need no rescaling.  After the first blocks almost no block rescales. */
+ * The reference m of a row (base 2, already scaled) is the exact maximum of the first block of keys only.  Later blocks are
+ * exponentiated against it without looking for their maximum: where a score exceeds m, P is larger than 1, which costs no
+ * precision (floating point) as long as nothing overflows, and the row sum, needed anyway, shows when that comes near.  Only then
+ * the scores are computed again (forward.cuh), exponentiated against the block's own maximum, and what was accumulated is
+ * rescaled.  So the usual block has neither a search for the maximum nor a rescaling, and its exponentials start at once. */
 #pragma once
 #include "kernels/ptx/math.cuh"
 
-static constexpr float FA_SLACK = 8.0f;
+/* Largest sum of a thread over its part of a row in one block, so of one P: fp16 ends at 65504. */
+template <typename T> static __device__ constexpr float FA_LIMIT = 1.0e18f;
+template <> __device__ constexpr float FA_LIMIT<__half> = 8192.0f;
 
 struct fa_softmax {
-    float m[2]; /* reference, -inf: no visible key so far */
-    float l[2]; /* this thread's part of sum 2^(s - m) */
+    float minus_m[2]; /* reference, negated; 0 while there was no visible key */
+    float l[2];       /* this thread's part of sum 2^(s - m) */
+    float limit[2];   /* FA_LIMIT; -1 while there was no visible key: then every block is done carefully */
 };
 
 /* Keeps column `column` of row h iff column < limit[h]; columns counted from the start of the block. */
@@ -27,7 +32,7 @@ template <int N> static __device__ __forceinline__ void fa_mask(float (&s)[N], c
 /* 2^x on the FMA pipes: 2^(x - n) by a cubic for |x - n| <= 1/2 (relative error 1e-4), n into the exponent. */
 static __device__ __forceinline__ float fa_exp2_fma(float x)
 {
-    x = fmaxf(x, -126.0f);
+    x = fminf(fmaxf(x, -126.0f), 126.0f);
     float shifted = x + 12582912.0f; /* 1.5 * 2^23: rounds to an integer in the low bits */
     float f = x - (shifted - 12582912.0f);
     float y = fmaf(f, fmaf(f, fmaf(f, 0.0551716f, 0.2402630f), 0.6931474f), 0.9999997f);
@@ -52,47 +57,60 @@ template <int N> static __device__ __forceinline__ void fa_row_max(const float (
     }
 }
 
-/* s := 2^(s * scale - m), l += row sums.  POLY of every 8 columns take the FMA pipes instead of the special-function unit. */
-template <int POLY, int N> static __device__ __forceinline__ void fa_exponentials(float (&s)[N], float scale, fa_softmax &x)
+/* s := 2^(s * scale - m), sum[h] := this thread's row sums of it.  POLY of every 8 columns take the FMA pipes instead of the
+ * special-function unit. */
+template <int POLY, int N>
+static __device__ __forceinline__ void fa_exponentials(float (&s)[N], float scale, const float (&minus_m)[2], float (&sum)[2])
 {
-    float minus_m[2] = {x.m[0] == -INFINITY ? 0.0f : -x.m[0], x.m[1] == -INFINITY ? 0.0f : -x.m[1]};
-    float sum[4] = {x.l[0], 0, x.l[1], 0};
+    float part[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < N; i++) {
         float t = fmaf(s[i], scale, minus_m[(i >> 1) & 1]);
         s[i] = i / 4 % 8 < POLY ? fa_exp2_fma(t) : ks_exp2(t);
-        sum[i & 3] += s[i];
+        part[i & 3] += s[i];
     }
-    x.l[0] = sum[0] + sum[1];
-    x.l[1] = sum[2] + sum[3];
+    sum[0] = part[0] + part[1];
+    sum[1] = part[2] + part[3];
 }
 
 /* First block of a tile. */
-template <int POLY, int N> static __device__ __forceinline__ void fa_softmax_first(float (&s)[N], float scale, fa_softmax &x)
-{
-    fa_row_max(s, scale, x.m);
-    x.l[0] = x.l[1] = 0.0f;
-    fa_exponentials<POLY>(s, scale, x);
-}
-
-/* Later blocks.  True (for the whole warp) when what was summed before must be multiplied by factor[h]. */
-template <int POLY, int N>
-static __device__ __forceinline__ bool fa_softmax_next(float (&s)[N], float scale, fa_softmax &x, float (&factor)[2])
+template <typename T, int POLY, int N> static __device__ __forceinline__ void fa_softmax_first(float (&s)[N], float scale, fa_softmax &x)
 {
     float top[2];
     fa_row_max(s, scale, top);
-    bool rescale = __any_sync(0xffffffff, top[0] > x.m[0] + FA_SLACK || top[1] > x.m[1] + FA_SLACK);
-    if (rescale) {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            float m = fmaxf(x.m[h], top[h]);
-            factor[h] = m == -INFINITY ? 1.0f : ks_exp2(x.m[h] - m);
-            x.l[h] *= factor[h];
-            x.m[h] = m;
-        }
+    for (int h = 0; h < 2; h++) {
+        x.minus_m[h] = top[h] == -INFINITY ? 0.0f : -top[h];
+        x.limit[h] = top[h] == -INFINITY ? -1.0f : FA_LIMIT<T>;
     }
-    fa_exponentials<POLY>(s, scale, x);
-    return rescale;
+    fa_exponentials<POLY>(s, scale, x.minus_m, x.l);
+}
+
+/* Later blocks.  False, for the whole warp, when they must be done again with fa_softmax_again. */
+template <int POLY, int N> static __device__ __forceinline__ bool fa_softmax_next(float (&s)[N], float scale, const fa_softmax &x, float (&sum)[2])
+{
+    fa_exponentials<POLY>(s, scale, x.minus_m, sum);
+    return !__any_sync(0xffffffff, !(sum[0] <= x.limit[0] && sum[1] <= x.limit[1]));
+}
+
+/* From scores again; what was accumulated before must be multiplied by factor[h]. */
+template <typename T, int N>
+static __device__ __forceinline__ void fa_softmax_again(float (&s)[N], float scale, fa_softmax &x, float (&sum)[2], float (&factor)[2])
+{
+    float top[2];
+    fa_row_max(s, scale, top);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        float minus_m = x.limit[h] < 0 ? -top[h] : fminf(x.minus_m[h], -top[h]);
+        if (minus_m == INFINITY)
+            minus_m = 0.0f;
+        else
+            x.limit[h] = FA_LIMIT<T>;
+        factor[h] = ks_exp2(fminf(minus_m - x.minus_m[h], 0.0f)); /* had there been no key, 0 is multiplied */
+        x.l[h] *= factor[h];
+        x.minus_m[h] = minus_m;
+    }
+    fa_exponentials<0>(s, scale, x.minus_m, sum);
 }
 
 template <int N> static __device__ __forceinline__ void fa_rescale(float (&o)[N], const float (&factor)[2])

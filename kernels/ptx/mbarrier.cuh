@@ -46,3 +46,15 @@ static __device__ __forceinline__ void ks_fence_mbarrier_init(void)
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+
+/* 9.7.9.8 ld.shared.v4, 9.7.9.12 st.shared.v4 at 32-bit shared addresses (16-byte aligned) */
+static __device__ __forceinline__ int4 ks_load_shared(uint32_t address)
+{
+    int4 v;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
+    return v;
+}
+static __device__ __forceinline__ void ks_store_shared(uint32_t address, int4 v)
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}

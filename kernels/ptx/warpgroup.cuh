@@ -29,3 +29,11 @@ static __device__ __forceinline__ bool ks_elect_one(void)
     asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.b32 %0, 1, 0, p;\n}\n" : "=r"(elected));
     return elected != 0;
 }
+
+/* 9.7.15.5.15 ldmatrix .x4: four 8x8 matrices of two-byte elements, rows at the 32 lanes' addresses */
+static __device__ __forceinline__ void ks_ldmatrix_x4(uint32_t *r, uint32_t shared_address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address));
+}
