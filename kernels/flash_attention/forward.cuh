@@ -15,6 +15,7 @@
  *   v_full[s], v_empty[s]                              as for K, producer warp 2
  *   t_full[i]   producer warp 3 -> everybody else      1 arrival
  *   t_empty[i]  everybody else -> producer warp 3      3 producers + 4 * WARPGROUPS warps
+ *   t_want      producer warp 1 -> producer warp 3     1 arrival a tile (causal): it will soon need the next one
  *
  * Inside a warpgroup the products of one block hide behind the exponentials of another, also from tile to tile:
  *
@@ -33,18 +34,20 @@
 #include "kernels/ptx/wgmma.cuh"
 
 /* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers).  POLY: exponentials of every 8 on the
- * FMA pipes.  Q_REGS: Q is read from registers by wgmma, not from shared memory. */
-template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int POLY_, bool Q_REGS_ = false>
+ * FMA pipes.  Q_REGS: Q is read from registers by wgmma, not from shared memory.  EARLY: eighths of the exponentials before the wait for
+ * O += P V. */
+template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int POLY_, bool Q_REGS_ = false,
+          int EARLY_ = 6>
 struct fa_config {
     using T = T_;
-    static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, POLY = POLY_;
+    static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, POLY = POLY_, EARLY = EARLY_;
     static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_, Q_REGS = Q_REGS_;
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
     /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
     static constexpr int REGS_PRODUCER = WARPGROUPS == 2 ? 40 : 32;
     static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 232 : WARPGROUPS == 3 ? 160 : 112;
     static constexpr int Q_BYTES = FA_ROWS * D * 2, KV_BYTES = BLOCK_N * D * 2;
-    static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES + 2 * FA_WORK_SLOTS;
+    static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES + 2 * FA_WORK_SLOTS + 1;
     static constexpr int WORK_BYTES = FA_WORK_SLOTS * 16 * (1 + WARPGROUPS);
     static constexpr int SHARED_BYTES = 1024 + WARPGROUPS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
@@ -91,6 +94,7 @@ template <class C> struct fa_shared {
     __device__ __forceinline__ uint32_t v_empty(int s) const { return k_full(3 * C::STAGES + s); }
     __device__ __forceinline__ uint32_t t_full(int i) const { return k_full(4 * C::STAGES + i); }
     __device__ __forceinline__ uint32_t t_empty(int i) const { return t_full(FA_WORK_SLOTS + i); }
+    __device__ __forceinline__ uint32_t t_want() const { return t_full(2 * FA_WORK_SLOTS); }
 };
 
 template <class C> static __device__ __forceinline__ void fa_produce_q(const fa_params &p, const fa_shared<C> &sh)
@@ -121,7 +125,7 @@ template <class C> static __device__ __forceinline__ void fa_produce_q(const fa_
 /* K or V: `full` and `empty` are the first barriers of its ring, `slots` its first slot. */
 template <class C>
 static __device__ __forceinline__ void fa_produce_kv(const fa_params &p, const fa_shared<C> &sh, const CUtensorMap *map,
-                                                     uint32_t slots, uint32_t full, uint32_t empty)
+                                                     uint32_t slots, uint32_t full, uint32_t empty, bool wants)
 {
     fa_feed<C, false> feed(sh.work, sh.t_full(0), sh.t_empty(0));
     fa_ring<C::STAGES> ring;
@@ -133,6 +137,8 @@ static __device__ __forceinline__ void fa_produce_kv(const fa_params &p, const f
             break;
 #pragma unroll 1
         for (int n = tile.blocks - 1; n >= 0; n--, ring.advance()) {
+            if (C::CAUSAL && wants && n == min(tile.blocks - 1, FA_WANT_BLOCKS))
+                ks_mbarrier_arrive(sh.t_want());
             ks_mbarrier_wait(empty + 8 * ring.slot, ring.phase ^ 1);
             uint32_t bar = full + 8 * ring.slot, dst = slots + ring.slot * C::KV_BYTES;
             ks_mbarrier_arrive_expect(bar, C::KV_BYTES);
@@ -340,28 +346,37 @@ template <class C> struct fa_consumer {
         }
     }
 
-    /* O += P V of the block in p beside S = Q K^T of block n of the same tile. */
+    /* O += P V of the block in p beside S = Q K^T of block n of the same tile.  Most of the exponentials come before the wait
+     * for O, the packing of P, which that wait allows, between the rest. */
     __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
     {
+        constexpr int N = C::BLOCK_N / 2, EARLY = N * C::EARLY / 8 / 4 * 4;
         products();
         if (n >= mask_from)
             mask_block(work, n);
-        float factor[2], sum[2];
-        bool usual = fa_softmax_next<C::POLY>(s, params.scale_log2, x, sum);
-        if (!usual) {
+        float part[4] = {0, 0, 0, 0};
+        fa_exponentials<C::POLY, 0, EARLY>(s, params.scale_log2, x.minus_m, part);
+        fa_keep_order(params);
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        release_v();
+        fa_exponentials<C::POLY, EARLY, N>(s, params.scale_log2, x.minus_m, part);
+        fa_pack<T>(s, p);
+        if (!fa_softmax_fits(part, x)) {
+            float factor[2];
             again();
             if (n >= mask_from)
                 mask_block(work, n);
-            fa_softmax_again<T>(s, params.scale_log2, x, sum, factor);
+            fa_softmax_again<T>(s, params.scale_log2, x, part, factor);
+            fa_pack<T>(s, p);
+            fa_rescale(o, factor);
         }
-        x.l[0] += sum[0];
-        x.l[1] += sum[1];
+        x.l[0] += part[0] + part[1];
+        x.l[1] += part[2] + part[3];
         release_k();
         if (n == 0)
             release_q();
-        finish();
-        if (!usual)
-            fa_rescale(o, factor);
     }
 
     /* The same over the border of two tiles: the block is the first of `work`, what is in o belongs to `done`. */
@@ -456,7 +471,7 @@ template <class C> struct fa_consumer {
             streamed = coming.tile().blocks;
             rows = coming.rows(w);
             /* passing more K blocks than the ring holds before V of this tile is done could wait forever */
-            primed = blocks > 0 && rows.blocks > 0 && streamed - rows.blocks <= (C::ORDERED ? 0 : C::STAGES);
+            primed = blocks > 0 && streamed > 0 && rows.blocks > 0 && streamed - rows.blocks <= (C::ORDERED ? 0 : C::STAGES);
             if (primed)
                 cross(coming, rows.blocks, rows.mask_from, streamed - rows.blocks, work);
             else if (blocks > 0)
@@ -488,6 +503,7 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
             ks_mbarrier_init(sh.t_full(i), 1);
             ks_mbarrier_init(sh.t_empty(i), 3 + 4 * C::WARPGROUPS);
         }
+        ks_mbarrier_init(sh.t_want(), 1);
         ks_fence_mbarrier_init();
         ks_tma_prefetch_map(&params.q);
         ks_tma_prefetch_map(&params.k);
@@ -499,11 +515,11 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
         if (warp == 0 && ks_elect_one())
             fa_produce_q<C>(params, sh);
         else if (warp == 1 && ks_elect_one())
-            fa_produce_kv<C>(params, sh, &params.k, sh.k(0), sh.k_full(0), sh.k_empty(0));
+            fa_produce_kv<C>(params, sh, &params.k, sh.k(0), sh.k_full(0), sh.k_empty(0), true);
         else if (warp == 2 && ks_elect_one())
-            fa_produce_kv<C>(params, sh, &params.v, sh.v(0), sh.v_full(0), sh.v_empty(0));
+            fa_produce_kv<C>(params, sh, &params.v, sh.v(0), sh.v_full(0), sh.v_empty(0), false);
         else if (warp == 3 && ks_elect_one())
-            fa_announce<C>(params.shape, sh.work, sh.t_full(0), sh.t_empty(0));
+            fa_announce<C>(params.shape, sh.work, sh.t_full(0), sh.t_empty(0), sh.t_want());
     } else {
         ks_setmaxnreg_inc<C::REGS_CONSUMER>();
         fa_consumer<C> consumer(params, sh, warpgroup - 1);

@@ -18,6 +18,10 @@
 static constexpr int FA_ROWS = 64;      /* rows of one warpgroup: M of wgmma */
 static constexpr int FA_WORK_SLOTS = 3; /* a reader holds the tile it is on, may have looked at the next, and one more */
 
+/* Key blocks of a tile still to be copied when the next tile is drawn: late, so that CTAs that are ahead take more, but long enough
+ * for the answer from memory to come in time. */
+static constexpr int FA_WANT_BLOCKS = 4;
+
 /* Counter of one launch, back to zero when its last CTA ends.  Launches in flight at once use different ones. */
 struct fa_counter {
     unsigned int next, ended;
@@ -114,11 +118,12 @@ template <class C> struct fa_work {
 };
 
 /* Announces tiles until there are none; run by one thread.  work: FA_WORK_SLOTS tiles; full, empty: as many barriers. */
-template <class C> static __device__ __forceinline__ void fa_announce(const fa_shape &s, uint32_t work, uint32_t full, uint32_t empty)
+template <class C> static __device__ __forceinline__ void fa_announce(const fa_shape &s, uint32_t work, uint32_t full, uint32_t empty,
+                                                                                  uint32_t want)
 {
     int index = blockIdx.x;
     fa_counter *counter = &fa_counters[s.counter];
-    uint32_t slot = 0, phase = 1;
+    uint32_t slot = 0, phase = 1, wanted = 0;
     for (;;) {
         fa_tile t = fa_tile_of<C>(s, index);
         ks_mbarrier_wait(empty + 8 * slot, phase);
@@ -131,7 +136,13 @@ template <class C> static __device__ __forceinline__ void fa_announce(const fa_s
         ks_mbarrier_arrive(full + 8 * slot);
         if (t.blocks == 0)
             break;
-        index = C::CAUSAL ? (int)(atomicAdd(&counter->next, 1) + gridDim.x) : index + (int)gridDim.x;
+        if (C::CAUSAL) {
+            ks_mbarrier_wait(want, wanted);
+            wanted ^= 1;
+            index = (int)(atomicAdd(&counter->next, 1) + gridDim.x);
+        } else {
+            index += (int)gridDim.x;
+        }
         if (++slot == FA_WORK_SLOTS) {
             slot = 0;
             phase ^= 1;

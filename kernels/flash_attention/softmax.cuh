@@ -57,20 +57,17 @@ template <int N> static __device__ __forceinline__ void fa_row_max(const float (
     }
 }
 
-/* s := 2^(s * scale - m), sum[h] := this thread's row sums of it.  POLY of every 8 columns take the FMA pipes instead of the
- * special-function unit. */
-template <int POLY, int N>
-static __device__ __forceinline__ void fa_exponentials(float (&s)[N], float scale, const float (&minus_m)[2], float (&sum)[2])
+/* s := 2^(s * scale - m) for elements FROM..TO-1, part[e + 2h] += sums of row h.  POLY of every 8 columns take the FMA pipes
+ * instead of the special-function unit. */
+template <int POLY, int FROM, int TO, int N>
+static __device__ __forceinline__ void fa_exponentials(float (&s)[N], float scale, const float (&minus_m)[2], float (&part)[4])
 {
-    float part[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int i = 0; i < N; i++) {
+    for (int i = FROM; i < TO; i++) {
         float t = fmaf(s[i], scale, minus_m[(i >> 1) & 1]);
         s[i] = i / 4 % 8 < POLY ? fa_exp2_fma(t) : ks_exp2(t);
         part[i & 3] += s[i];
     }
-    sum[0] = part[0] + part[1];
-    sum[1] = part[2] + part[3];
 }
 
 /* First block of a tile. */
@@ -83,19 +80,21 @@ template <typename T, int POLY, int N> static __device__ __forceinline__ void fa
         x.minus_m[h] = top[h] == -INFINITY ? 0.0f : -top[h];
         x.limit[h] = top[h] == -INFINITY ? -1.0f : FA_LIMIT<T>;
     }
-    fa_exponentials<POLY>(s, scale, x.minus_m, x.l);
+    float part[4] = {0, 0, 0, 0};
+    fa_exponentials<POLY, 0, N>(s, scale, x.minus_m, part);
+    x.l[0] = part[0] + part[1];
+    x.l[1] = part[2] + part[3];
 }
 
-/* Later blocks.  False, for the whole warp, when they must be done again with fa_softmax_again. */
-template <int POLY, int N> static __device__ __forceinline__ bool fa_softmax_next(float (&s)[N], float scale, const fa_softmax &x, float (&sum)[2])
+/* Later blocks, after all exponentials.  False, for the whole warp, when they must be done again with fa_softmax_again. */
+static __device__ __forceinline__ bool fa_softmax_fits(const float (&part)[4], const fa_softmax &x)
 {
-    fa_exponentials<POLY>(s, scale, x.minus_m, sum);
-    return !__any_sync(0xffffffff, !(sum[0] <= x.limit[0] && sum[1] <= x.limit[1]));
+    return !__any_sync(0xffffffff, !(part[0] + part[1] <= x.limit[0] && part[2] + part[3] <= x.limit[1]));
 }
 
 /* From scores again; what was accumulated before must be multiplied by factor[h]. */
 template <typename T, int N>
-static __device__ __forceinline__ void fa_softmax_again(float (&s)[N], float scale, fa_softmax &x, float (&sum)[2], float (&factor)[2])
+static __device__ __forceinline__ void fa_softmax_again(float (&s)[N], float scale, fa_softmax &x, float (&part)[4], float (&factor)[2])
 {
     float top[2];
     fa_row_max(s, scale, top);
@@ -110,7 +109,8 @@ static __device__ __forceinline__ void fa_softmax_again(float (&s)[N], float sca
         x.l[h] *= factor[h];
         x.minus_m[h] = minus_m;
     }
-    fa_exponentials<0>(s, scale, x.minus_m, sum);
+    part[0] = part[1] = part[2] = part[3] = 0;
+    fa_exponentials<0, 0, N>(s, scale, x.minus_m, part);
 }
 
 template <int N> static __device__ __forceinline__ void fa_rescale(float (&o)[N], const float (&factor)[2])
