@@ -9,11 +9,17 @@ a round, order rotated, every call between two events; the time is the median ov
 TFLOP/s counts 4*B*Hq*S*S*D operations, halved when causal.
 fa3_ratio = FA3's time / ours.  From 2048 on, where FA3 runs here (bf16 only in the wheel), both are of this run and the interval
 is a 95 % bootstrap over rounds.  Elsewhere (short calls of the wheel are bound by its Python side) FA3's time is the baseline
-table's, multiplied by (cuDNN here / cuDNN in the table), and the interval carries the spread of our and cuDNN's rounds.
+table's, multiplied by the drift of cuDNN (here / in the table; median over the rows of this head size, mask and length), and the
+interval carries the spread of our and cuDNN's rounds.  Where --others-until-s left cuDNN out (fa3_source unpaired) the drift is
+that of the head size and mask, and the interval only our own spread.
 """
-import argparse, csv, ctypes, math, os, random, statistics, subprocess, sys, time
-import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
+import argparse, csv, ctypes, json, math, os, random, statistics, subprocess, sys, time
+
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError:
+    torch = None  # enough for --from-raw
 
 
 class Strides(ctypes.Structure):
@@ -31,9 +37,12 @@ def strides(t):
     return Strides(t.stride(0), t.stride(1), t.stride(2))
 
 
+KEY = ("dtype", "head_dim", "heads_q", "heads_kv", "batch", "seqlen", "causal")
+
+
 class Scenario:
     def __init__(self, row):
-        self.key = tuple(row[k] for k in ("dtype", "head_dim", "heads_q", "heads_kv", "batch", "seqlen", "causal"))
+        self.key = tuple(row[k] for k in KEY)
         self.dtype = row["dtype"]
         self.dim, self.heads_q, self.heads_kv, self.batch, self.seqlen, self.causal = (int(x) for x in self.key[1:])
         self.flops = 4.0 * self.batch * self.heads_q * self.seqlen ** 2 * self.dim / (2 if self.causal else 1)
@@ -98,7 +107,6 @@ def measure(calls, rounds, batch_s):
     result = {n: [] for n in calls}
     counts = {}
     for n, f in calls.items():
-        f()
         a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         a.record(), f(), b.record()
         torch.cuda.synchronize()
@@ -123,7 +131,7 @@ def median(rounds):
     return statistics.median(x for r in rounds for x in r)
 
 
-def interval(top, bottom, scale=1.0, draws=400):
+def interval(top, bottom, scale=1.0, draws=300):
     """95 % bootstrap interval, over rounds, of scale * median(top) / median(bottom)."""
     rng = random.Random(1)
     ratios = sorted(scale * median([rng.choice(top) for _ in top]) / median([rng.choice(bottom) for _ in bottom]) for _ in range(draws))
@@ -164,85 +172,122 @@ def report(rows, title=""):
 HEAD = "dtype head_dim heads_q heads_kv batch seqlen causal ms tflops fa3_ms fa3_ratio fa3_ratio_lo fa3_ratio_hi cudnn_ms fa3_source fa3_table_ms".split()
 
 
+def save(path, comment, raw):
+    with open(path, "w") as f:
+        json.dump([comment, raw], f)
+
+
+def run(o):
+    """Measures; returns the comment lines and [{key, times: {name: rounds}}]."""
+    libraries = {(l.split("=")[0] if "=" in l else "ours"): ours(l.split("=")[-1]) for l in o.library}
+    them = None if o.no_fa3 else fa3()
+    while o.wait_for and not os.path.exists(o.wait_for):
+        time.sleep(0.05)
+    start = time.time()
+    x = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    y = x @ x
+    gemm = median(measure({"g": lambda: x @ x}, 3, 0.02)["g"])
+    del x, y
+    comment = ["flash_attention_forward_sm90 beside cuDNN %s (PyTorch %s) and FlashAttention-3 (%s)" % (
+                   torch.backends.cudnn.version(), torch.__version__, "wheel fa3-fwd, bf16 from 2048 on; else baseline table" if them else "baseline table"),
+               "date %s; %s; no clocks were set; bf16 8192^3 product: %.0f TFLOP/s" % (time.strftime("%Y-%m-%d"), smi(), 2 * 8192 ** 3 / gemm / 1e9),
+               "commit %s; command: bench.py %s" % (o.commit, " ".join(sys.argv[1:]))]
+    raw = []
+    for r in read_table(o.scenarios):
+        spent = time.time() - start
+        if spent > o.limit_s:
+            break
+        s = Scenario(r)
+        s.tensors()
+        some = list(libraries) if spent < o.others_until_s else list(libraries)[:2]
+        calls = {n: libraries[n](s) for n in some}
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            if spent < o.others_until_s:
+                calls["cudnn"] = cudnn(s)
+                if them and s.seqlen >= 2048 and them(s):
+                    calls["fa3"] = them(s)
+                if s.seqlen <= 8192:
+                    want = calls["cudnn"]().transpose(1, 2)
+                    for n in some:
+                        s.o.fill_(float("nan"))
+                        calls[n]()
+                        if not (s.o - want).abs().max().item() < 0.1:
+                            print("WRONG", n, s.key)
+                            sys.exit(1)
+                    del want
+            for f in calls.values():
+                f()
+            raw.append(dict(key=s.key, times=measure(calls, o.rounds, o.batch_s)))
+        s.free()
+        if o.raw and len(raw) % 10 == 0:
+            save(o.raw, comment, raw)
+    comment.append("after: %s; %.1f s" % (smi(), time.time() - start))
+    return comment, raw
+
+
+def table(path, library, comment, raw, base):
+    """Writes the table of one library; returns its rows."""
+    drifts, rows = {}, []
+    for r in raw:
+        if "cudnn" in r["times"]:
+            k = r["key"]
+            for group in ((k[1], k[6], k[5]), (k[1], k[6])):
+                drifts.setdefault(group, []).append(median(r["times"]["cudnn"]) / float(base[tuple(k)]["cudnn_ms"]))
+    with open(path, "w") as f:
+        for c in comment + ["fa3_source: run = FA3 in this run; table = baseline table times cuDNN's drift; unpaired = the same with cuDNN not measured in this row"]:
+            f.write("# %s\n" % c)
+        f.write("\t".join(HEAD) + "\n")
+        for r in raw:
+            if library not in r["times"]:
+                continue
+            s, t = Scenario(dict(zip(KEY, r["key"]))), r["times"]
+            b, mine = base[s.key], t[library]
+            ms, group = median(mine), (s.key[1], s.key[6], s.key[5])
+            drift = statistics.median(drifts.get(group) or drifts.get(group[:2]) or [1.0])
+            if "fa3" in t:
+                source, fms = "run", median(t["fa3"])
+                lo, hi = interval(t["fa3"], mine)
+            else:
+                source, fms = "table" if "cudnn" in t else "unpaired", float(b["fa3_ms"]) * drift
+                other = t.get("cudnn", [[fms]])
+                lo, hi = interval(other, mine, fms / median(other))
+            cms = median(t["cudnn"]) if "cudnn" in t else float(b["cudnn_ms"]) * drift
+            rows.append(dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=fms / ms, cudnn_ms=cms))
+            f.write("\t".join(list(s.key) + ["%.4f" % ms, "%.1f" % (s.flops / ms / 1e9), "%.4f" % fms, "%.4f" % (fms / ms), "%.4f" % lo,
+                                             "%.4f" % hi, "%.4f" % cms, source, b["fa3_ms"]]) + "\n")
+    return rows
+
+
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--library", required=True, action="append", help="PATH, or NAME=PATH for further ones")
-    p.add_argument("--scenarios", required=True)
+    p.add_argument("--library", action="append", default=[], help="PATH, or NAME=PATH for further ones")
+    p.add_argument("--scenarios")
     p.add_argument("--baseline", required=True)
-    p.add_argument("--out", required=True)
+    p.add_argument("--out", required=True, help="table; further libraries get OUT.NAME")
+    p.add_argument("--raw", help="also write every time measured, or with --from-raw read them")
+    p.add_argument("--from-raw", action="store_true", help="measure nothing, make the tables")
     p.add_argument("--commit", default="unknown")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--batch-s", type=float, default=0.012)
     p.add_argument("--no-fa3", action="store_true")
     p.add_argument("--wait-for", help="start measuring when this file exists")
-    p.add_argument("--cudnn-until-s", type=float, default=1e9, help="leave the others out after this time")
+    p.add_argument("--others-until-s", type=float, default=1e9, help="after this time measure the first two libraries only")
     p.add_argument("--limit-s", type=float, default=1e9, help="take up no scenario after this time")
     o = p.parse_args()
+    if o.from_raw:
+        with open(o.raw) as f:
+            comment, raw = json.load(f)
+    else:
+        comment, raw = run(o)
+        if o.raw:
+            save(o.raw, comment, raw)
+            return
     base = {Scenario(r).key: r for r in read_table(o.baseline)}
-    libraries = {(l.split("=")[0] if "=" in l else ""): ours(l.split("=")[-1]) for l in o.library}
-    them = None if o.no_fa3 else fa3()
-    while o.wait_for and not os.path.exists(o.wait_for):
-        time.sleep(0.05)
-    start = time.time()
-    rows = {n: [] for n in libraries}
-    files = {n: open(o.out + ("." + n if n else ""), "w") for n in libraries}
-    x = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
-    gemm = median(measure({"g": lambda: x @ x}, 3, 0.02)["g"])
-    del x
-    for n, f in files.items():
-        f.write("# flash_attention_forward_sm90 beside cuDNN %s (PyTorch %s) and FlashAttention-3 (%s)\n" % (
-            torch.backends.cudnn.version(), torch.__version__, "wheel fa3-fwd in this run, bf16 from 2048 on; else baseline table" if them else "baseline table"))
-        f.write("# date %s; %s; no clocks were set; bf16 8192^3 product: %.0f TFLOP/s\n" % (time.strftime("%Y-%m-%d"), smi(), 2 * 8192 ** 3 / gemm / 1e9))
-        f.write("# commit %s; command: bench.py %s\n" % (o.commit, " ".join(sys.argv[1:])))
-        f.write("# fa3_source: run = FA3 in this run; table = baseline table times the drift of cuDNN; method: bench.py\n")
-        f.write("\t".join(HEAD) + "\n")
-    drifts = {}
-    for r in read_table(o.scenarios):
-        if time.time() - start > o.limit_s:
-            break
-        s = Scenario(r)
-        s.tensors()
-        b = base[s.key]
-        calls = {"ours " + n: l(s) for n, l in libraries.items()}
-        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-            if time.time() - start < o.cudnn_until_s:
-                calls["cudnn"] = cudnn(s)
-                if them and s.seqlen >= 2048 and them(s):
-                    calls["fa3"] = them(s)
-                want = calls["cudnn"]().transpose(1, 2)
-                for n in libraries:
-                    s.o.fill_(float("nan"))
-                    calls["ours " + n]()
-                    if s.seqlen <= 8192 and not (s.o - want).abs().max().item() < 0.1:
-                        print("WRONG", n, s.key)
-                        sys.exit(1)
-                del want
-            t = measure(calls, o.rounds, o.batch_s)
-        group = (s.dim, s.causal)
-        if "cudnn" in t:
-            drifts.setdefault(group, []).append(median(t["cudnn"]) / float(b["cudnn_ms"]))
-        for n, f in files.items():
-            mine = t["ours " + n]
-            ms, drift = median(mine), geomean(drifts.get(group, [1.0]))
-            if "fa3" in t:
-                fms = median(t["fa3"])
-                lo, hi = interval(t["fa3"], mine)
-            elif "cudnn" in t:
-                fms = float(b["fa3_ms"]) * median(t["cudnn"]) / float(b["cudnn_ms"])
-                lo, hi = interval(t["cudnn"], mine, float(b["fa3_ms"]) / float(b["cudnn_ms"]))
-            else:
-                fms = float(b["fa3_ms"]) * drift
-                lo, hi = interval([[fms]], mine)
-            cms = median(t["cudnn"]) if "cudnn" in t else float(b["cudnn_ms"]) * drift
-            rows[n].append(dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=fms / ms, cudnn_ms=cms))
-            f.write("\t".join(list(s.key) + ["%.4f" % ms, "%.1f" % (s.flops / ms / 1e9), "%.4f" % fms, "%.4f" % (fms / ms), "%.4f" % lo,
-                                             "%.4f" % hi, "%.4f" % cms, "run" if "fa3" in t else "table" if "cudnn" in t else "group",
-                                             b["fa3_ms"]]) + "\n")
-            f.flush()
-        s.free()
-    for n in rows:
-        report(rows[n], n)
-    print("%.1f s; %s" % (time.time() - start, smi()))
+    names = list(dict.fromkeys(n for r in raw for n in r["times"] if n not in ("cudnn", "fa3")))
+    for n in names:
+        report(table(o.out + ("" if n == names[0] else "." + n), n, comment, raw, base), n)
+    for c in comment:
+        print(c)
 
 
 if __name__ == "__main__":

@@ -5,36 +5,26 @@
  */
 #include "kernels/flash_attention/launch.cuh"
 
-/* Two instances for every head size and mask.   warpgroups, keys a block, stages, ordered, poly, Q in registers, early */
-template <typename T, int D, bool CAUSAL, int WHICH> struct fa_instance;
-template <typename T> struct fa_instance<T, 64, false, 0> : fa_config<T, 64, false, 4, 64, 6, true, 0, false, 6> {};
-template <typename T> struct fa_instance<T, 64, false, 1> : fa_config<T, 64, false, 3, 128, 4, true, 0, false, 6> {};
-template <typename T> struct fa_instance<T, 64, true, 0> : fa_config<T, 64, true, 4, 64, 6, false, 0, false, 6> {};
-template <typename T> struct fa_instance<T, 64, true, 1> : fa_config<T, 64, true, 3, 128, 4, false, 0, false, 6> {};
-template <typename T> struct fa_instance<T, 128, false, 0> : fa_config<T, 128, false, 2, 128, 3, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 128, false, 1> : fa_config<T, 128, false, 3, 64, 4, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 128, true, 0> : fa_config<T, 128, true, 2, 128, 3, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 128, true, 1> : fa_config<T, 128, true, 3, 64, 4, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 256, false, 0> : fa_config<T, 256, false, 2, 64, 2, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 256, false, 1> : fa_config<T, 256, false, 2, 80, 2, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 256, true, 0> : fa_config<T, 256, true, 2, 64, 2, false, 0, false, 7> {};
-template <typename T> struct fa_instance<T, 256, true, 1> : fa_config<T, 256, true, 2, 80, 2, false, 0, false, 7> {};
+/*                                                      warpgroups, keys a block, stages, ordered, poly, Q in registers, early */
+template <typename T, int D, bool CAUSAL> struct fa_choice;
+template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, true, 0, false, 6> {};
+template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, false, 0, false, 6> {};
+template <typename T> struct fa_choice<T, 128, false> : fa_config<T, 128, false, 3, 64, 4, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 128, true> : fa_config<T, 128, true, 3, 64, 4, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 256, false> : fa_config<T, 256, false, 2, 64, 2, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 256, true> : fa_config<T, 256, true, 2, 64, 2, false, 0, false, 7> {};
 
-/* Which of the two.  FA_CHOICE, for measuring them, forces one. */
-static int fa_which(const struct flash_attention_args *a)
-{
-#ifdef FA_CHOICE
-    return FA_CHOICE;
-#else
-    return 0;
-#endif
-}
+/* head_dim 64, no mask, many keys: fewer and larger blocks cost fewer barriers; with few keys they waste more of their tiles. */
+template <typename T> struct fa_long_64 : fa_config<T, 64, false, 3, 128, 4, true, 0, false, 6> {};
+static constexpr int FA_LONG_KEYS = 1536; /* measured: 1024 is better off without, 2048 with */
 
 template <typename T, int D> static cudaError_t fa_by_mask(const struct flash_attention_args *a, cudaStream_t stream)
 {
-    if (fa_which(a))
-        return a->causal ? fa_launch<fa_instance<T, D, true, 1>>(a, stream) : fa_launch<fa_instance<T, D, false, 1>>(a, stream);
-    return a->causal ? fa_launch<fa_instance<T, D, true, 0>>(a, stream) : fa_launch<fa_instance<T, D, false, 0>>(a, stream);
+    if (a->causal)
+        return fa_launch<fa_choice<T, D, true>>(a, stream);
+    if (D == 64 && a->seqlen_k >= FA_LONG_KEYS)
+        return fa_launch<fa_long_64<T>>(a, stream);
+    return fa_launch<fa_choice<T, D, false>>(a, stream);
 }
 
 template <typename T> static cudaError_t fa_by_head(const struct flash_attention_args *a, cudaStream_t stream)

@@ -411,7 +411,11 @@ int main(int argc, char **argv)
             struct test_case t = {i / 6, 64 << i % 3, 4, 2, 1, 200, 333, i / 3 % 2, NORMAL, 0, 0, 0, 1, 0};
             run_case(&t);
         }
-        struct test_case t = {0, 64, 2, 1, 1, 20, 33, 1, NORMAL, 0, 1, 0, 1, 0};
+        for (int dtype = 0; dtype < 2; dtype++) {
+            struct test_case t = {dtype, 64, 2, 1, 1, 100, 1600, 0, NORMAL, 0, 0, 0, 1, 0}; /* its instance for many keys */
+            run_case(&t);
+        }
+        struct test_case t = {0, 64, 2, 1, 1, 20, 33, 1, NORMAL, 0, 1, 0, 1, 0}; /* the plain kernel */
         run_case(&t);
     } else {
         run_refusals();
