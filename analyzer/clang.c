@@ -1,4 +1,9 @@
-/* libclang's side of the analyzer: parse, diagnostics, and which functions of the main file there are. */
+/* libclang's side of the analyzer: parse, diagnostics, and which functions of the main file there are.
+ *
+ * One pass suffices: with --cuda-device-only the tree holds host functions and launches as well, and __CUDA_ARCH__ is defined as
+ * the device code needs it.  It takes 0.3 s to 0.6 s for a small unit, nearly all of it CUDA's and C++'s headers.  Host code that
+ * only exists without
+ * __CUDA_ARCH__ is not seen. */
 
 #include <clang-c/Index.h> /* first: our header names its types */
 

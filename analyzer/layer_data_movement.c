@@ -182,11 +182,11 @@ void ks_case_data_movement(struct ks_case *c)
     add_passes(c);
     add_repeats(c);
     const struct ks_counters *n = &c->counters;
-    double amplification = n->load_bytes / n->unique_bytes, dram = n->dram_bytes / n->unique_bytes,
+    double amplification = n->load_bytes / n->unique_read_bytes, dram = n->dram_bytes / n->unique_bytes,
            l2 = n->l1_miss_sectors * 32.0 / n->unique_bytes;
     if (amplification > 1.0)
         ks_case_add(c, "read_amplification", amplification, ks_clamp((amplification - 1.0) / (amplification + 2.0), 0.0, 0.85),
-                    NULL, "global loads ask for %.1f bytes for each distinct byte touched", amplification);
+                    NULL, "global loads ask for %.1f bytes for each distinct byte read", amplification);
     if (dram > 0.0)
         ks_case_add(c, "dram_bytes_ratio", dram, ks_clamp((dram - 1.0) / (dram + 1.0), 0.0, 0.8), NULL,
                     "%.1f bytes come from DRAM for each distinct byte touched", dram);

@@ -100,7 +100,7 @@ static void check_sandbox(void)
 
 static void check_tools(void)
 {
-    static const char *const names[] = {"objcopy", "ld", "nm", "diff", "gcc", "g++"};
+    static const char *const names[] = {"objcopy", "ld", "nm", "readelf", "diff", "gcc", "g++"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         KS_AUTO_FREE char *path = NULL;
         struct ks_err err;

@@ -34,6 +34,15 @@ static bool has_symbol(const struct ks_symtab *t, const char *name)
     return false;
 }
 
+/* Inline functions are weak and may be dropped for another object's; link-time optimisation leaves no machine code at all. */
+static bool defines_function(const struct ks_symtab *t, const char *name)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->data[i].name, name) == 0)
+            return t->data[i].type == 'T';
+    return false;
+}
+
 static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
 {
     struct stat st;
@@ -41,8 +50,8 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
         return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot replace '%s': not a regular file", e->u->object);
     KS_TRY(ks_symtab_read(e->u->object, &e->baseline, err));
     for (size_t i = 0; i < e->n; i++)
-        if (!has_symbol(&e->baseline, e->entries[i].signature->symbol))
-            return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not export '%s' as machine code", e->u->object,
+        if (!defines_function(&e->baseline, e->entries[i].signature->symbol))
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
                            e->entries[i].signature->symbol);
     const char *state = ks_symtab_mutable_state(&e->baseline);
     if (state)
@@ -128,8 +137,11 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
 {
     const struct ks_emission *x = &e->entries[i];
     char *c = scratch(e, "dispatch.c", i), *o = scratch(e, "dispatch.o", i);
+    char visibility[16];
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, &text, err));
+    KS_TRY(ks_symbol_visibility(e->u->object, x->signature->symbol, visibility, err));
+    KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, visibility, &text,
+                              err));
     KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
     /* position independent code serves every way of linking; -fwrapv: lengths are wrapped, then refused by their floating-point
      * size */

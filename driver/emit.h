@@ -30,10 +30,11 @@ struct ks_emission {
  * KS_ERR_MISMATCH when the combined object would export something else than the baseline. */
 KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err);
 
-/* The dispatcher's C text.  original and candidate: symbols; arch: "sm_90a".  Errors: KS_ERR_UNSUPPORTED when the domain cannot
- * be checked from the arguments. */
+/* The dispatcher's C text.  original and candidate: symbols; arch: "sm_90a"; visibility: of the entry, "default".  Errors:
+ * KS_ERR_UNSUPPORTED when the domain cannot be checked from the arguments. */
 KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
-                                             const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err);
+                                             const char *candidate, const char *arch, const char *visibility, struct ks_str *out,
+                                             struct ks_err *err);
 
 /* ---- object files (emit_object.c) ----------------------------------------------------------------------------------- */
 
@@ -48,6 +49,8 @@ KS_NODISCARD enum ks_code ks_symtab_read(const char *object, struct ks_symtab *r
 void ks_symtab_release(struct ks_symtab *t);
 /* True for a symbol that other objects may see. */
 bool ks_symbol_is_global_definition(char type);
+/* "default", "hidden", "protected" or "internal", as gcc's attribute says it.  Errors: KS_ERR_NOT_FOUND, KS_ERR_BUILD. */
+KS_NODISCARD enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret_visibility[16], struct ks_err *err);
 /* A variable that lives at file scope and can change: its name, or NULL.  nvcc's own and function-local ones do not count. */
 const char *ks_symtab_mutable_state(const struct ks_symtab *t);
 /* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first line it printed. */

@@ -251,11 +251,11 @@ static void add_arguments(const struct gen *g)
         ks_str_addf(g->out, "%s%s", i ? ", " : "", g->sig->params[i].name);
 }
 
-static void add_declaration(const struct gen *g, const char *ident, const char *symbol, bool hidden)
+static void add_declaration(const struct gen *g, const char *ident, const char *symbol, const char *visibility)
 {
     ks_str_addf(g->out, "%s %s(", g->sig->returns_void ? "void" : "int32_t", ident);
     add_params(g, false);
-    ks_str_addf(g->out, ") __asm__(\"%s\")%s;\n", symbol, hidden ? " __attribute__((visibility(\"hidden\")))" : "");
+    ks_str_addf(g->out, ") __asm__(\"%s\") __attribute__((visibility(\"%s\")));\n", symbol, visibility);
 }
 
 static const char prelude[] =
@@ -306,7 +306,8 @@ static void add_device_check(const char *arch, struct ks_str *out)
 }
 
 enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
-                                const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err)
+                                const char *candidate, const char *arch, const char *visibility, struct ks_str *out,
+                                struct ks_err *err)
 {
     const struct gen g = {sig, contract, out};
     const struct ks_json *dims = ks_json_get(contract, "dims"), *args = ks_json_get(contract, "args"),
@@ -329,9 +330,9 @@ enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_
     for (size_t i = 0; i < sig->n_params; i++)
         ks_str_addf(out, "    (void)%s;\n", sig->params[i].name);
     ks_str_add(out, "    return right_device();\n}\n");
-    add_declaration(&g, "kscc_original", original, true);
-    add_declaration(&g, "kscc_candidate", candidate, true);
-    add_declaration(&g, "kscc_entry", sig->symbol, false);
+    add_declaration(&g, "kscc_original", original, "hidden");
+    add_declaration(&g, "kscc_candidate", candidate, "hidden");
+    add_declaration(&g, "kscc_entry", sig->symbol, visibility);
     ks_str_addf(out, "%s kscc_entry(", sig->returns_void ? "void" : "int32_t");
     add_params(&g, true);
     ks_str_add(out, ")\n{\n    if (inside(");

@@ -3,6 +3,7 @@
 #include "base/process.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err)
@@ -48,6 +49,27 @@ void ks_symtab_release(struct ks_symtab *t)
         free(t->data[i].name);
     free(t->data);
     *t = (struct ks_symtab){0};
+}
+
+/* `readelf -sW`: "Num: Value Size Type Bind Vis Ndx Name". */
+enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret_visibility[16], struct ks_err *err)
+{
+    char *const argv[] = {"readelf", "-sW", (char *)object, NULL};
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    KS_TRY(ks_tool_run(argv, &out, err));
+    for (const char *line = ks_str_cstr(&out); *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n')) {
+        char visibility[16];
+        int at = 0;
+        if (sscanf(line, " %*d: %*s %*s %*s %*s %15s %*s %n", visibility, &at) != 1 || at == 0)
+            continue;
+        size_t len = strcspn(line + at, " \n");
+        if (strlen(name) != len || strncmp(line + at, name, len) != 0)
+            continue;
+        for (size_t i = 0; i < sizeof(visibility); i++)
+            ret_visibility[i] = (char)tolower((unsigned char)visibility[i]);
+        return KS_OK;
+    }
+    return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find symbol '%s' in '%s'", name, object);
 }
 
 bool ks_symbol_is_global_definition(char type)

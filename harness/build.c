@@ -286,6 +286,21 @@ static void resources_parse(struct ks_built *b, const char *text)
     b->n_kernels = list.n;
 }
 
+/* Lines that say how long ptxas took differ from build to build. */
+static char *without_times(const char *text)
+{
+    struct ks_str out = KS_STR_INIT;
+    ks_str_add(&out, "");
+    for (const char *p = text; *p;) {
+        const char *end = strchrnul(p, '\n');
+        size_t n = (size_t)(end - p) + (*end != 0);
+        if (!memmem(p, n, "Compile time", 12))
+            ks_str_addn(&out, p, n);
+        p += n;
+    }
+    return ks_str_detach(&out, NULL);
+}
+
 static enum ks_code resources_measure(const struct ks_session_options *opt, const char *dir, struct ks_built *b,
                                       int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
@@ -308,7 +323,7 @@ static enum ks_code resources_measure(const struct ks_session_options *opt, cons
     KS_TRY(tool_run(&a, "ptxas", timeout_ms, &said, err));
     ks_str_add(log, ks_str_cstr(&said));
     resources_parse(b, ks_str_cstr(&said));
-    b->ptxas_text = ks_str_detach(&said, NULL);
+    b->ptxas_text = without_times(ks_str_cstr(&said));
     return KS_OK;
 }
 

@@ -64,7 +64,7 @@ static void case_text(const struct ks_trial *t, const struct ks_case *k, struct 
 /* Emulated: a candidate may take this many times the baseline's instructions before it counts as hanging. */
 static int64_t hang_limit(const struct ks_case *k)
 {
-    return k->warp_insts * 256 + (10 << 20);
+    return k->warp_insts * 256 + (24 << 20);
 }
 
 /* The call did not come back well: which gate is it that failed?  A fault of the device is a matter of safety. */

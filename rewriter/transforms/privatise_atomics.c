@@ -202,6 +202,20 @@ static void write_vector_loop(const struct ks_rewrite_view *v, const struct bins
         vectors, i, strcmp(type, "long long") == 0 ? "(long long)" : "", pack, data, i, byte, pack, j, j, j, call);
 }
 
+/* Fewer blocks: each thread takes `each` elements. */
+static enum ks_code write_grids(const struct ks_rewrite_view *v, const struct bins_plan *p, int64_t each, struct ks_edits *edits,
+                                struct ks_err *err)
+{
+    const struct ks_facts *f = v->facts;
+    for (size_t l = 0; l < p->n_launches; l++) {
+        const char *x = ks_idiom_ceildiv(ks_idiom_dim_text(f, p->launches[l], false, 0, v->arena), each, v->arena);
+        if (!ks_idiom_set_dims(f, p->launches[l], false, x, ks_idiom_dim_text(f, p->launches[l], false, 1, v->arena),
+                               ks_idiom_dim_text(f, p->launches[l], false, 2, v->arena), v->arena, edits))
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "rewrite no grid that comes out of a macro, kernel '%s'", p->o.kernel->name);
+    }
+    return KS_OK;
+}
+
 enum ks_code ks_tf_privatise_atomics_apply(const struct ks_rewrite_view *v, const struct ks_site *site, struct ks_edits *edits,
                                            struct ks_err *err)
 {
@@ -258,11 +272,5 @@ enum ks_code ks_tf_privatise_atomics_apply(const struct ks_rewrite_view *v, cons
                 wide ? "(long long)" : "", call, bin, bin, (long long)p->n_bins, bin, counter, total, copy, copy,
                 (long long)site->param[0], copy, total, own, copy, bin, total, p->bins->name, bin, total);
     ks_edits_replace(edits, p->o.kernel->body->span, ks_text_layout(f, out.data, "", v->arena));
-    for (size_t l = 0; l < p->n_launches; l++) {
-        const char *x = ks_idiom_ceildiv(ks_idiom_dim_text(f, p->launches[l], false, 0, v->arena), site->param[1], v->arena);
-        if (!ks_idiom_set_dims(f, p->launches[l], false, x, ks_idiom_dim_text(f, p->launches[l], false, 1, v->arena),
-                               ks_idiom_dim_text(f, p->launches[l], false, 2, v->arena), v->arena, edits))
-            return ks_fail(err, KS_ERR_UNSUPPORTED, "rewrite no grid that comes out of a macro, kernel '%s'", site->where);
-    }
-    return KS_OK;
+    return write_grids(v, p, site->param[1], edits, err);
 }

@@ -42,6 +42,7 @@ wait
 echo "searches took $(($(date +%s) - start)) s"
 
 for name in "${names[@]}"; do
-    "$here/tests/recheck/run.sh" "$out/objects" large "$name" >"$out/$name.recheck" 2>&1
+    "$here/tests/recheck/run.sh" "$out/objects" "${KSCC_EXAMPLES_RECHECK:-large}" "$name" >"$out/$name.recheck" 2>&1 &
 done
+wait
 python3 "$here/tests/gpu/summarise.py" "$out" "${names[@]}"

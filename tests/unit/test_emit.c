@@ -68,7 +68,7 @@ TEST(the_dispatcher_takes_the_candidate_only_inside_the_proved_domain)
     KS_AUTO_JSON struct ks_json *j = contract();
     KS_AUTO_FREE char *dir = NULL;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT, a = KS_STR_INIT, b = KS_STR_INIT, exe = KS_STR_INIT, out = KS_STR_INIT;
-    CHECK_OK(ks_emit_dispatcher(&signature, j, "original_symbol", "candidate_symbol", "sm_90a", &text, &err));
+    CHECK_OK(ks_emit_dispatcher(&signature, j, "original_symbol", "candidate_symbol", "sm_90a", "default", &text, &err));
     CHECK_OK(ks_dir_make_temp("test-emit", &dir, &err));
     ks_path_join(&a, dir, "dispatch.c");
     ks_path_join(&b, dir, "main.c");
@@ -97,7 +97,7 @@ static void refused(const char *name, const char *value, const char *part)
         ks_json_set(dim, "derived", ks_json_null());
     ks_json_set_i64(dim, "lo", 0);
     ks_json_set_i64(dim, "hi", 9);
-    CHECK_INT(ks_emit_dispatcher(&signature, j, "o", "c", "sm_90a", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_INT(ks_emit_dispatcher(&signature, j, "o", "c", "sm_90a", "default", &text, &err), KS_ERR_UNSUPPORTED);
     CHECK_CONTAINS(err.message, part);
 }
 
@@ -114,9 +114,9 @@ TEST(a_signature_that_cannot_be_passed_on_is_refused)
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     struct ks_param odd[] = {{.name = "v", .kind = KS_PARAM_UNSUPPORTED, .spelling = "std::vector<int>"}};
     struct ks_signature s = {.entry = "e", .symbol = "e", .params = odd, .n_params = 1, .returns_void = true};
-    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", "sm_90a", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", "sm_90a", "default", &text, &err), KS_ERR_UNSUPPORTED);
     s = (struct ks_signature){.entry = "e", .symbol = "e", .params = params, .n_params = 1};
-    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", "sm_90a", &text, &err), KS_ERR_UNSUPPORTED);
+    CHECK_INT(ks_emit_dispatcher(&s, j, "o", "c", "sm_90a", "default", &text, &err), KS_ERR_UNSUPPORTED);
     CHECK_CONTAINS(err.message, "neither void nor");
 }
 
@@ -144,6 +144,27 @@ TEST(variables_at_file_scope_are_told_from_nvccs_own)
     CHECK(state_of("function", 'T') == NULL);
     CHECK(ks_symbol_is_global_definition('T') && ks_symbol_is_global_definition('W') && ks_symbol_is_global_definition('u'));
     CHECK(!ks_symbol_is_global_definition('U') && !ks_symbol_is_global_definition('t') && !ks_symbol_is_global_definition('w'));
+}
+
+TEST(visibility_is_read_from_the_object)
+{
+    static const char text[] = "void shown(void) {}\n__attribute__((visibility(\"hidden\"))) void kept(void) {}\n";
+    struct ks_err err = {0};
+    char visibility[16];
+    KS_AUTO_FREE char *dir = NULL;
+    KS_AUTO_STR struct ks_str c = KS_STR_INIT, o = KS_STR_INIT;
+    CHECK_OK(ks_dir_make_temp("test-emit", &dir, &err));
+    ks_path_join(&c, dir, "v.c");
+    ks_path_join(&o, dir, "v.o");
+    CHECK_OK(ks_file_write_atomic(c.data, text, strlen(text), 0644, &err));
+    char *const cc[] = {"gcc", "-c", c.data, "-o", o.data, NULL};
+    CHECK_OK(ks_tool_run(cc, NULL, &err));
+    CHECK_OK(ks_symbol_visibility(o.data, "shown", visibility, &err));
+    CHECK_STR(visibility, "default");
+    CHECK_OK(ks_symbol_visibility(o.data, "kept", visibility, &err));
+    CHECK_STR(visibility, "hidden");
+    CHECK_INT(ks_symbol_visibility(o.data, "absent", visibility, &err), KS_ERR_NOT_FOUND);
+    CHECK_OK(ks_dir_remove(dir, &err));
 }
 
 TEST_MAIN

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Times flash_attention_forward_sm90, cuDNN (PyTorch's SDPA) and, where its wheel is importable, FlashAttention-3, interleaved.
+
+    bench.py --library libfa.so --scenarios scenarios.tsv --baseline baselines_fa3_h200.tsv --out fa_hopper_h200.tsv
+
+More --library NAME=PATH are measured in the same rounds, each with a table of its own (OUT.NAME).
+Method: inputs N(0,1), layout [B,S,H,D]; warm-up calls of each; then rounds, one batch of back-to-back calls of every contestant
+a round, order rotated, every call between two events; the time is the median over all calls.  No L2 flush.
+TFLOP/s counts 4*B*Hq*S*S*D operations, halved when causal.
+fa3_ratio = FA3's time / ours.  From 2048 on, where FA3 runs here (bf16 only in the wheel), both are of this run and the interval
+is a 95 % bootstrap over rounds.  Elsewhere (short calls of the wheel are bound by its Python side) FA3's time is the baseline
+table's, multiplied by the drift of cuDNN (here / in the table; median over the rows of this head size, mask and length), and the
+interval carries the spread of our and cuDNN's rounds.  Where --others-until-s left cuDNN out (fa3_source unpaired) the drift is
+that of the head size and mask, and the interval only our own spread.
+"""
+import argparse, csv, ctypes, json, math, os, random, statistics, subprocess, sys, time
+
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError:
+    torch = None  # enough for --from-raw
+
+
+class Strides(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_int64) for n in ("batch", "row", "head")]
+
+
+class Args(ctypes.Structure):
+    _fields_ = ([(n, ctypes.c_void_p) for n in ("q", "k", "v", "o", "lse")] +
+                [(n, Strides) for n in ("q_stride", "k_stride", "v_stride", "o_stride")] +
+                [(n, ctypes.c_int32) for n in ("batch", "seqlen_q", "seqlen_k", "heads_q", "heads_kv", "head_dim", "dtype", "causal")] +
+                [("scale", ctypes.c_float)])
+
+
+def strides(t):
+    return Strides(t.stride(0), t.stride(1), t.stride(2))
+
+
+KEY = ("dtype", "head_dim", "heads_q", "heads_kv", "batch", "seqlen", "causal")
+
+
+class Scenario:
+    def __init__(self, row):
+        self.key = tuple(row[k] for k in KEY)
+        self.dtype = row["dtype"]
+        self.dim, self.heads_q, self.heads_kv, self.batch, self.seqlen, self.causal = (int(x) for x in self.key[1:])
+        self.flops = 4.0 * self.batch * self.heads_q * self.seqlen ** 2 * self.dim / (2 if self.causal else 1)
+
+    def tensors(self):
+        kind = torch.bfloat16 if self.dtype == "bf16" else torch.float16
+        make = lambda h: torch.randn(self.batch, self.seqlen, h, self.dim, device="cuda", dtype=kind)
+        self.q, self.k, self.v = make(self.heads_q), make(self.heads_kv), make(self.heads_kv)
+        self.o = torch.full_like(self.q, float("nan"))
+        self.lse = torch.full((self.batch, self.heads_q, self.seqlen), float("nan"), device="cuda")
+
+    def free(self):
+        self.q = self.k = self.v = self.o = self.lse = None
+
+
+def ours(path):
+    fn = ctypes.CDLL(path).flash_attention_forward_sm90
+    fn.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+
+    def prepare(s):
+        a = Args(s.q.data_ptr(), s.k.data_ptr(), s.v.data_ptr(), s.o.data_ptr(), s.lse.data_ptr(), strides(s.q), strides(s.k),
+                 strides(s.v), strides(s.o), s.batch, s.seqlen, s.seqlen, s.heads_q, s.heads_kv, s.dim,
+                 0 if s.dtype == "bf16" else 1, s.causal, s.dim ** -0.5)
+        p = ctypes.addressof(a)
+        stream = torch.cuda.current_stream().cuda_stream
+
+        def call(keep=a):
+            e = fn(p, stream)
+            if e:
+                raise RuntimeError("cudaError %d" % e)
+        return call
+    return prepare
+
+
+def cudnn(s):
+    q, k, v = (t.transpose(1, 2) for t in (s.q, s.k, s.v))
+
+    def call():
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(s.causal), enable_gqa=s.heads_q != s.heads_kv)
+    return call
+
+
+def fa3():
+    try:
+        from fa3_fwd_interface import flash_attn_func
+        x = torch.randn(1, 256, 2, 64, device="cuda", dtype=torch.bfloat16)
+        flash_attn_func(x, x, x)
+        torch.cuda.synchronize()
+    except Exception as e:
+        print("FA3 not measured here: %s" % str(e)[:300].replace("\n", " "))
+        return None
+
+    def prepare(s):
+        if s.dtype != "bf16":
+            return None
+        return lambda: flash_attn_func(s.q, s.k, s.v, causal=bool(s.causal))
+    return prepare
+
+
+def measure(calls, rounds, batch_s):
+    """calls: {name: function}; returns {name: [[ms, ...] of round 0, ...]}"""
+    result = {n: [] for n in calls}
+    counts = {}
+    for n, f in calls.items():
+        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        a.record(), f(), b.record()
+        torch.cuda.synchronize()
+        counts[n] = max(1, min(200, int(batch_s * 1000 / a.elapsed_time(b))))
+    names = list(calls)
+    for r in range(rounds):
+        for n in names[r % len(names):] + names[:r % len(names)]:
+            f, c = calls[n], counts[n]
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(c + 1)]
+            if c > 1:
+                f()
+            events[0].record()
+            for i in range(c):
+                f()
+                events[i + 1].record()
+            torch.cuda.synchronize()
+            result[n].append([events[i].elapsed_time(events[i + 1]) for i in range(c)])
+    return result
+
+
+def median(rounds):
+    return statistics.median(x for r in rounds for x in r)
+
+
+def interval(top, bottom, scale=1.0, draws=300):
+    """95 % bootstrap interval, over rounds, of scale * median(top) / median(bottom)."""
+    rng = random.Random(1)
+    ratios = sorted(scale * median([rng.choice(top) for _ in top]) / median([rng.choice(bottom) for _ in bottom]) for _ in range(draws))
+    return ratios[int(0.025 * draws)], ratios[int(0.975 * draws) - 1]
+
+
+def geomean(xs):
+    return math.exp(sum(math.log(x) for x in xs) / len(xs)) if xs else float("nan")
+
+
+def read_table(path):
+    with open(path) as f:
+        return list(csv.DictReader((l for l in f if not l.startswith("#")), delimiter="\t"))
+
+
+def smi():
+    q = "name,driver_version,clocks.sm,clocks.mem,power.draw,clocks_event_reasons.active"
+    return subprocess.run(["nvidia-smi", "--query-gpu=" + q, "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+
+
+def report(rows, title=""):
+    print("%-28s %4s %8s %8s %8s %8s" % (title, "n", "TFLOP/s", "x FA3", "x best", "worst"))
+    def line(name, sel):
+        if sel:
+            print("%-28s %4d %8.1f %8.3f %8.3f %8.3f" % (name, len(sel), geomean([r["tflops"] for r in sel]),
+                  geomean([r["fa3_ratio"] for r in sel]), geomean([min(r["fa3_ms"], r["cudnn_ms"]) / r["ms"] for r in sel]),
+                  min(r["fa3_ratio"] for r in sel)))
+    line("all", rows)
+    for what, key in (("length", "seqlen"), ("D", "dim"), ("causal", "causal"), ("type", "dtype")):
+        for v in sorted({getattr(r["s"], key) for r in rows}):
+            line("%s %s" % (what, v), [r for r in rows if getattr(r["s"], key) == v])
+    for d in (64, 128, 256):
+        for c in (0, 1):
+            for n in sorted({r["s"].seqlen for r in rows}):
+                line("D%d causal%d %d" % (d, c, n), [r for r in rows if (r["s"].dim, r["s"].causal, r["s"].seqlen) == (d, c, n)])
+
+
+HEAD = "dtype head_dim heads_q heads_kv batch seqlen causal ms tflops fa3_ms fa3_ratio fa3_ratio_lo fa3_ratio_hi cudnn_ms fa3_source fa3_table_ms".split()
+
+
+def save(path, comment, raw):
+    with open(path, "w") as f:
+        json.dump([comment, raw], f)
+
+
+def run(o):
+    """Measures; returns the comment lines and [{key, times: {name: rounds}}]."""
+    libraries = {(l.split("=")[0] if "=" in l else "ours"): ours(l.split("=")[-1]) for l in o.library}
+    them = None if o.no_fa3 else fa3()
+    while o.wait_for and not os.path.exists(o.wait_for):
+        time.sleep(0.05)
+    start = time.time()
+    x = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    y = x @ x
+    gemm = median(measure({"g": lambda: x @ x}, 3, 0.02)["g"])
+    del x, y
+    comment = ["flash_attention_forward_sm90 beside cuDNN %s (PyTorch %s) and FlashAttention-3 (%s)" % (
+                   torch.backends.cudnn.version(), torch.__version__, "wheel fa3-fwd, bf16 from 2048 on; else baseline table" if them else "baseline table"),
+               "date %s; %s; no clocks were set; bf16 8192^3 product: %.0f TFLOP/s" % (time.strftime("%Y-%m-%d"), smi(), 2 * 8192 ** 3 / gemm / 1e9),
+               "commit %s; command: bench.py %s" % (o.commit, " ".join(sys.argv[1:]))]
+    raw = []
+    for r in read_table(o.scenarios):
+        spent = time.time() - start
+        if spent > o.limit_s:
+            break
+        s = Scenario(r)
+        s.tensors()
+        some = list(libraries) if spent < o.others_until_s else list(libraries)[:2]
+        calls = {n: libraries[n](s) for n in some}
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            if spent < o.others_until_s:
+                calls["cudnn"] = cudnn(s)
+                if them and s.seqlen >= 2048 and them(s):
+                    calls["fa3"] = them(s)
+                if s.seqlen <= 8192:
+                    want = calls["cudnn"]().transpose(1, 2)
+                    for n in some:
+                        s.o.fill_(float("nan"))
+                        calls[n]()
+                        if not (s.o - want).abs().max().item() < 0.1:
+                            print("WRONG", n, s.key)
+                            sys.exit(1)
+                    del want
+            for f in calls.values():
+                f()
+            raw.append(dict(key=s.key, times=measure(calls, o.rounds, o.batch_s)))
+        s.free()
+        if o.raw and len(raw) % 10 == 0:
+            save(o.raw, comment, raw)
+    comment.append("after: %s; %.1f s" % (smi(), time.time() - start))
+    return comment, raw
+
+
+def table(path, library, comment, raw, base):
+    """Writes the table of one library; returns its rows."""
+    drifts, rows = {}, []
+    for r in raw:
+        if "cudnn" in r["times"]:
+            k = r["key"]
+            for group in ((k[1], k[6], k[5]), (k[1], k[6])):
+                drifts.setdefault(group, []).append(median(r["times"]["cudnn"]) / float(base[tuple(k)]["cudnn_ms"]))
+    with open(path, "w") as f:
+        for c in comment + ["fa3_source: run = FA3 in this run; table = baseline table times cuDNN's drift; unpaired = the same with cuDNN not measured in this row"]:
+            f.write("# %s\n" % c)
+        f.write("\t".join(HEAD) + "\n")
+        for r in raw:
+            if library not in r["times"]:
+                continue
+            s, t = Scenario(dict(zip(KEY, r["key"]))), r["times"]
+            b, mine = base[s.key], t[library]
+            ms, group = median(mine), (s.key[1], s.key[6], s.key[5])
+            drift = statistics.median(drifts.get(group) or drifts.get(group[:2]) or [1.0])
+            if "fa3" in t:
+                source, fms = "run", median(t["fa3"])
+                lo, hi = interval(t["fa3"], mine)
+            else:
+                source, fms = "table" if "cudnn" in t else "unpaired", float(b["fa3_ms"]) * drift
+                other = t.get("cudnn", [[fms]])
+                lo, hi = interval(other, mine, fms / median(other))
+            cms = median(t["cudnn"]) if "cudnn" in t else float(b["cudnn_ms"]) * drift
+            rows.append(dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=fms / ms, cudnn_ms=cms))
+            f.write("\t".join(list(s.key) + ["%.4f" % ms, "%.1f" % (s.flops / ms / 1e9), "%.4f" % fms, "%.4f" % (fms / ms), "%.4f" % lo,
+                                             "%.4f" % hi, "%.4f" % cms, source, b["fa3_ms"]]) + "\n")
+    return rows
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--library", action="append", default=[], help="PATH, or NAME=PATH for further ones")
+    p.add_argument("--scenarios")
+    p.add_argument("--baseline", required=True)
+    p.add_argument("--out", required=True, help="table; further libraries get OUT.NAME")
+    p.add_argument("--raw", help="also write every time measured, or with --from-raw read them")
+    p.add_argument("--from-raw", action="store_true", help="measure nothing, make the tables")
+    p.add_argument("--commit", default="unknown")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--batch-s", type=float, default=0.012)
+    p.add_argument("--no-fa3", action="store_true")
+    p.add_argument("--wait-for", help="start measuring when this file exists")
+    p.add_argument("--others-until-s", type=float, default=1e9, help="after this time measure the first two libraries only")
+    p.add_argument("--limit-s", type=float, default=1e9, help="take up no scenario after this time")
+    o = p.parse_args()
+    if o.from_raw:
+        with open(o.raw) as f:
+            comment, raw = json.load(f)
+    else:
+        comment, raw = run(o)
+        if o.raw:
+            save(o.raw, comment, raw)
+            return
+    base = {Scenario(r).key: r for r in read_table(o.baseline)}
+    names = list(dict.fromkeys(n for r in raw for n in r["times"] if n not in ("cudnn", "fa3")))
+    for n in names:
+        report(table(o.out + ("" if n == names[0] else "." + n), n, comment, raw, base), n)
+    for c in comment:
+        print(c)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+/* A consumer warpgroup: 64 query rows of a tile after the other.  Barriers and overlap: forward.cuh. */
+#pragma once
+#include "kernels/flash_attention/layout.cuh"
+#include "kernels/flash_attention/softmax.cuh"
+#include "kernels/ptx/warpgroup.cuh"
+#include "kernels/ptx/wgmma.cuh"
+
+/* ptxas hoists a wgmma wait over arithmetic that does not depend on it, which would end the overlap of the exponentials with
+ * O += P V.  It moves neither over a nanosleep; this one never runs.  (A trap instead makes ptxas forget setmaxnreg.) */
+static __device__ __forceinline__ void fa_keep_order(const fa_params &p)
+{
+    if (p.shape.heads_q < 0)
+        asm volatile("nanosleep.u32 20;");
+}
+
+/* A consumer warpgroup.  Registers: s, p, o, q as wgmma fragments. */
+template <class C> struct fa_consumer {
+    using T = typename C::T;
+    const fa_params &params;
+    const fa_shared<C> &sh;
+    const int w, lane, warp_row; /* warpgroup, lane, first row of this thread inside the row block */
+    float s[C::BLOCK_N / 2];
+    uint32_t p[C::BLOCK_N / 4];
+    float o[C::D / 2];
+    uint32_t q[C::Q_REGS ? C::D / 4 : 1];
+    fa_ring<C::STAGES> k, v;
+    uint32_t q_phase = 0;
+    fa_softmax x;
+
+    __device__ __forceinline__ fa_consumer(const fa_params &params_, const fa_shared<C> &sh_, int w_)
+        : params(params_), sh(sh_), w(w_), lane(threadIdx.x & 31), warp_row((threadIdx.x & 127) / 32 * 16 + lane / 4)
+    {
+#pragma unroll
+        for (int i = 0; i < C::BLOCK_N / 2; i++)
+            s[i] = 0;
+#pragma unroll
+        for (int i = 0; i < C::D / 2; i++)
+            o[i] = 0;
+    }
+
+    __device__ __forceinline__ void arrive(uint32_t bar)
+    {
+        if (lane == 0)
+            ks_mbarrier_arrive(bar);
+    }
+    __device__ __forceinline__ void release_k() { arrive(sh.k_empty(k.slot)), k.advance(); }
+    __device__ __forceinline__ void release_v() { arrive(sh.v_empty(v.slot)), v.advance(); }
+    __device__ __forceinline__ void take_turn()
+    {
+        if (C::ORDERED)
+            ks_named_barrier_sync(1 + w, 256);
+    }
+    __device__ __forceinline__ void pass_turn()
+    {
+        if (C::ORDERED)
+            ks_named_barrier_arrive(1 + (w + 1 == C::WARPGROUPS ? 0 : w + 1), 256);
+    }
+
+    /* Q of a new tile is in shared memory. */
+    __device__ __forceinline__ void take_q()
+    {
+        ks_mbarrier_wait(sh.q_full(w), q_phase);
+        q_phase ^= 1;
+        if (C::Q_REGS) {
+#pragma unroll
+            for (int i = 0; i < C::D / 16; i++)
+                ks_ldmatrix_x4(q + 4 * i, q_fragment(i));
+        }
+    }
+    /* This lane's address for ldmatrix of columns 16 i .. 16 i + 15 of the warp's 16 rows of Q. */
+    __device__ __forceinline__ uint32_t q_fragment(int i)
+    {
+        int row = (threadIdx.x & 127) / 32 * 16 + (lane & 15);
+        return sh.q(w) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane / 16) ^ (row & 7)) * 16;
+    }
+    __device__ __forceinline__ void release_q() { arrive(sh.q_empty(w)); }
+
+    __device__ __forceinline__ void issue_qk()
+    {
+        uint64_t a = ks_wgmma_descriptor(sh.q(w), 16, 1024), b = ks_wgmma_descriptor(sh.k(k.slot), 16, 1024);
+#pragma unroll
+        for (int i = 0; i < C::D / 16; i++) {
+            uint64_t bi = b + (i / 4 * C::BLOCK_N * 128 + i % 4 * 32) / 16;
+            if (C::Q_REGS)
+                ks_wgmma<T, C::BLOCK_N>::rs(s, q + (C::Q_REGS ? 4 * i : 0), bi, i > 0);
+            else
+                ks_wgmma<T, C::BLOCK_N>::ss(s, a + (i / 4 * FA_ROWS * 128 + i % 4 * 32) / 16, bi, i > 0);
+        }
+        ks_wgmma_commit();
+    }
+    __device__ __forceinline__ void issue_pv()
+    {
+        ks_wgmma_fence(); /* ptxas wants one after the wait for V */
+        uint64_t b = ks_wgmma_descriptor(sh.v(v.slot), C::BLOCK_N * 128, 1024);
+#pragma unroll
+        for (int i = 0; i < C::BLOCK_N / 16; i++)
+            ks_wgmma<T, C::D>::rs_t(o, p + 4 * i, b + i * 2048 / 16, 1);
+        ks_wgmma_commit();
+    }
+
+    __device__ __forceinline__ void mask_block(fa_work<C> work, int n)
+    {
+        int keys = params.shape.seqlen_k - n * C::BLOCK_N, limit[2] = {keys, keys};
+        if (C::CAUSAL) {
+            int own = work.rows(w).row + warp_row + 1 + params.shape.seqlen_k - params.shape.seqlen_q - n * C::BLOCK_N;
+            limit[0] = min(keys, own);
+            limit[1] = min(keys, own + 8);
+        }
+        fa_mask(s, limit);
+    }
+
+    /* Lets blocks pass that this warpgroup has no use for. */
+    __device__ __forceinline__ void skip_k(int blocks)
+    {
+        for (; blocks > 0; blocks--) {
+            ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+            release_k();
+        }
+    }
+    __device__ __forceinline__ void skip_v(int blocks)
+    {
+        for (; blocks > 0; blocks--) {
+            ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+            release_v();
+        }
+    }
+    __device__ __forceinline__ void skip(int blocks)
+    {
+        for (; blocks > 0; blocks--) {
+            take_turn();
+            pass_turn();
+            skip_k(1);
+            skip_v(1);
+        }
+    }
+
+    /* First block of a tile, nothing to overlap it with. */
+    __device__ __forceinline__ void first(fa_work<C> work, int blocks, int mask_from)
+    {
+        take_q();
+        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+        ks_wgmma_pin(s);
+        ks_wgmma_fence();
+        issue_qk();
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(s);
+        release_k();
+        if (blocks == 1)
+            release_q();
+        if (blocks > mask_from)
+            mask_block(work, blocks - 1);
+        fa_softmax_first<T, C::POLY>(s, params.scale_log2, x);
+        fa_pack<T>(s, p);
+    }
+
+    /* S = Q K^T and O += P V, up to the point where S is there. */
+    __device__ __forceinline__ void products()
+    {
+        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+        take_turn();
+        ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        ks_wgmma_fence();
+        issue_qk();
+        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+        issue_pv();
+        pass_turn();
+        ks_wgmma_wait<1>();
+        ks_wgmma_pin(s);
+    }
+    /* O is there too; P of the new block takes the place of the old one. */
+    __device__ __forceinline__ void finish()
+    {
+        fa_keep_order(params);
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        release_v();
+        fa_pack<T>(s, p);
+    }
+
+    /* S = Q K^T once more, by this warp alone (mma.sync). */
+    __device__ __forceinline__ void again()
+    {
+#pragma unroll
+        for (int i = 0; i < C::BLOCK_N / 2; i++)
+            s[i] = 0;
+#pragma unroll 1
+        for (int i = 0; i < C::D / 16; i++) {
+            uint32_t a[4], b[4];
+            ks_ldmatrix_x4(a, q_fragment(i));
+            uint32_t rows = sh.k(k.slot) + i / 4 * C::BLOCK_N * 128 + ((lane & 7) + lane / 16 * 8) * 128 +
+                            ((i % 4 * 2 + (lane / 8 & 1)) ^ (lane & 7)) * 16;
+#pragma unroll
+            for (int j = 0; j < C::BLOCK_N / 8; j += 2) {
+                ks_ldmatrix_x4(b, rows + j * 1024);
+                ks_mma_16816<T>(s + 4 * j, a, b);
+                ks_mma_16816<T>(s + 4 * j + 4, a, b + 2);
+                fa_keep_order(params); /* else ptxas loads all of K first, and spills */
+            }
+        }
+    }
+
+    /* O += P V of the block in p beside S = Q K^T of block n of the same tile.  Most of the exponentials come before the wait
+     * for O, the packing of P, which that wait allows, between the rest. */
+    __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
+    {
+        constexpr int N = C::BLOCK_N / 2, EARLY = N * C::EARLY / 8 / 4 * 4;
+        products();
+        if (n >= mask_from)
+            mask_block(work, n);
+        float part[4] = {0, 0, 0, 0};
+        fa_exponentials<C::POLY, 0, EARLY>(s, params.scale_log2, x.minus_m, part);
+        fa_keep_order(params);
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        release_v();
+        fa_exponentials<C::POLY, EARLY, N>(s, params.scale_log2, x.minus_m, part);
+        fa_pack<T>(s, p);
+        if (!fa_softmax_fits(part, x)) {
+            float factor[2];
+            again();
+            if (n >= mask_from)
+                mask_block(work, n);
+            fa_softmax_again<T>(s, params.scale_log2, x, part, factor);
+            fa_pack<T>(s, p);
+            fa_rescale(o, factor);
+        }
+        x.l[0] += part[0] + part[1];
+        x.l[1] += part[2] + part[3];
+        release_k();
+        if (n == 0)
+            release_q();
+    }
+
+    /* The same over the border of two tiles: the block is the first of `work`, what is in o belongs to `done`. */
+    __device__ __forceinline__ void cross(fa_work<C> work, int blocks, int mask_from, int skipped, fa_work<C> done)
+    {
+        take_q();
+        skip_k(skipped);
+        products();
+        release_k();
+        if (blocks == 1)
+            release_q();
+        if (blocks > mask_from)
+            mask_block(work, blocks - 1);
+        fa_softmax old = x;
+        fa_softmax_first<T, C::POLY>(s, params.scale_log2, x);
+        finish();
+        skip_v(skipped);
+        store(done, old);
+    }
+
+    /* Last block of a tile with nothing to prefetch. */
+    __device__ __forceinline__ void last(fa_work<C> done)
+    {
+        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+        take_turn();
+        ks_wgmma_pin(o);
+        issue_pv();
+        pass_turn();
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(o);
+        release_v();
+        store(done, x);
+    }
+
+    /* O / l and LSE of the rows; O = 0 for the next ones.  Four lanes hold a row, each two of every eight columns; they transpose so that each writes
+     * eight neighbouring columns (16 bytes) of every 32. */
+    __device__ __forceinline__ void store(fa_work<C> done, const fa_softmax &y)
+    {
+        fa_rows rows = done.rows(w);
+        int batch = done.tile().batch, seqlen_q = params.shape.seqlen_q;
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float l = y.l[h];
+            l += __shfl_xor_sync(0xffffffff, l, 1);
+            l += __shfl_xor_sync(0xffffffff, l, 2);
+            float inverse = l > 0 ? 1.0f / l : l == 0 ? 0.0f : l;
+            int row = rows.row + warp_row + 8 * h;
+            if (params.lse && (lane & 3) == 0 && row < seqlen_q)
+                params.lse[((int64_t)batch * params.shape.heads_q + rows.head) * seqlen_q + row] =
+                    l == 0 ? -INFINITY : logf(l) - 0.693147180559945f * y.minus_m[h];
+            T *out = (T *)params.o + batch * params.o_batch + rows.head * params.o_head + row * params.o_row + 8 * (lane & 3);
+            bool high = lane & 2, odd = lane & 1;
+#pragma unroll
+            for (int c = 0; c < C::D / 32; c++) {
+                uint32_t u[4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    u[i] = ks_pack<T>(o[16 * c + 4 * i + 2 * h] * inverse, o[16 * c + 4 * i + 2 * h + 1] * inverse);
+                uint32_t r0 = __shfl_xor_sync(0xffffffff, high ? u[0] : u[2], 2);
+                uint32_t r1 = __shfl_xor_sync(0xffffffff, high ? u[1] : u[3], 2);
+                uint32_t a0 = high ? r0 : u[0], a1 = high ? r1 : u[1], b0 = high ? u[2] : r0, b1 = high ? u[3] : r1;
+                uint32_t ra = __shfl_xor_sync(0xffffffff, odd ? a0 : a1, 1);
+                uint32_t rb = __shfl_xor_sync(0xffffffff, odd ? b0 : b1, 1);
+                uint4 line = {odd ? ra : a0, odd ? a1 : ra, odd ? rb : b0, odd ? b1 : rb};
+                if (row < seqlen_q)
+                    *(uint4 *)(out + 32 * c) = line;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < C::D / 2; i++)
+            o[i] = 0;
+    }
+
+    __device__ __forceinline__ void run()
+    {
+        fa_feed<C, true> feed(sh.work, sh.t_full(0), sh.t_empty(0));
+        fa_work<C> work = feed.next();
+        int streamed = work.tile().blocks; /* by the tile; this warpgroup needs the last `blocks` of them */
+        fa_rows rows = work.rows(w);
+        bool primed = false;
+        if (C::ORDERED && w == C::WARPGROUPS - 1)
+            pass_turn(); /* warpgroup 0 starts */
+        while (streamed > 0) {
+            int blocks = rows.blocks, mask_from = rows.mask_from;
+            if (!primed)
+                skip(streamed - blocks);
+            if (blocks > 0 && !primed)
+                first(work, blocks, mask_from);
+            for (int n = blocks - 2; n >= 0; n--)
+                next(work, n, mask_from);
+            fa_work<C> coming = feed.next();
+            streamed = coming.tile().blocks;
+            rows = coming.rows(w);
+            /* passing more K blocks than the ring holds before V of this tile is done could wait forever */
+            primed = blocks > 0 && streamed > 0 && rows.blocks > 0 && streamed - rows.blocks <= (C::ORDERED ? 0 : C::STAGES);
+            if (primed)
+                cross(coming, rows.blocks, rows.mask_from, streamed - rows.blocks, work);
+            else if (blocks > 0)
+                last(work);
+            feed.release(work);
+            work = coming;
+        }
+    }
+};

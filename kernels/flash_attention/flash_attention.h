@@ -1,0 +1,63 @@
+/* FlashAttention forward.
+ *
+ *     O   = softmax(scale * Q K^T + mask) V
+ *     LSE = log sum exp(scale * Q K^T + mask), one number a query row, natural logarithm
+ *
+ * One call is one attention over a batch.  It only reads q, k, v, writes every element of o (and of lse), allocates nothing,
+ * keeps nothing, never waits for the device and runs in stream order on `stream`.  C and C++.
+ */
+#ifndef KERNELS_FLASH_ATTENTION_H
+#define KERNELS_FLASH_ATTENTION_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Type of q, k, v and o. */
+enum flash_attention_dtype {
+    FLASH_ATTENTION_BF16 = 0,
+    FLASH_ATTENTION_FP16 = 1,
+};
+
+/* Distance, in elements, from one batch entry, row and head of a tensor to the next; the head dimension is contiguous. */
+struct flash_attention_strides {
+    int64_t batch, row, head;
+};
+
+/* q, o  [batch, seqlen_q, heads_q, head_dim]      k, v  [batch, seqlen_k, heads_kv, head_dim]
+ * lse   [batch, heads_q, seqlen_q] fp32, dense, or NULL
+ *
+ * All tensors in device memory; o and lse overlap nothing.  head_dim 64, 128 or 256; heads_q a multiple of heads_kv (query
+ * head h reads key head h / (heads_q / heads_kv)); every extent at least 1.
+ * causal: query row i sees keys 0 .. i + seqlen_k - seqlen_q (bottom-right aligned).  A row that sees no key gets O = 0 and
+ * LSE = -inf.
+ * Accumulation is fp32; P is rounded to dtype before the product with V.  Two equal calls give equal bits.
+ *
+ * Fast path: all four pointers 16-byte aligned, all strides multiples of 8 elements and not negative, scale > 0.  Anything
+ * else legal (element-aligned pointers, any strides) is computed by a plain kernel, hundreds of times slower.
+ */
+struct flash_attention_args {
+    const void *q, *k, *v;
+    void *o;
+    float *lse;
+    struct flash_attention_strides q_stride, k_stride, v_stride, o_stride;
+    int32_t batch, seqlen_q, seqlen_k, heads_q, heads_kv, head_dim;
+    enum flash_attention_dtype dtype;
+    int32_t causal; /* 0 or 1 */
+    float scale;    /* usually 1 / sqrt(head_dim) */
+};
+
+/* For devices of compute capability 9.0 (sm_90a).
+ * cudaErrorInvalidValue, with nothing launched: NULL args, q, k, v or o; an extent below 1; head_dim, heads, dtype or causal
+ * other than above; a pointer not aligned to its element.  cudaErrorNotSupported: another architecture, or a driver without
+ * tensor maps.  Otherwise what the launch returned; errors inside the kernel surface at the next synchronisation. */
+cudaError_t flash_attention_forward_sm90(const struct flash_attention_args *args, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

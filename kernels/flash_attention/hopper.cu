@@ -1,0 +1,47 @@
+/* FlashAttention forward for Hopper (sm_90a): the instances and the choice between them.  flash_attention.h is the manual,
+ * forward.cuh the kernel, schedule.cuh the order of work.  One translation unit, nothing but the CUDA toolkit:
+ *
+ *     nvcc -gencode=arch=compute_90a,code=sm_90a -O3 -std=c++17 -I<root of the repository> -c kernels/flash_attention/hopper.cu
+ */
+#include "kernels/flash_attention/launch.cuh"
+
+/*                                                      warpgroups, keys a block, stages, ordered, poly, Q in registers, early */
+template <typename T, int D, bool CAUSAL> struct fa_choice;
+template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, true, 0, false, 6> {};
+template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, false, 0, false, 6> {};
+template <typename T> struct fa_choice<T, 128, false> : fa_config<T, 128, false, 3, 64, 4, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 128, true> : fa_config<T, 128, true, 3, 64, 4, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 256, false> : fa_config<T, 256, false, 2, 64, 2, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 256, true> : fa_config<T, 256, true, 2, 64, 2, false, 0, false, 7> {};
+
+/* head_dim 64, no mask, many keys: fewer and larger blocks cost fewer barriers; with few keys they waste more of their tiles. */
+template <typename T> struct fa_long_64 : fa_config<T, 64, false, 3, 128, 4, true, 0, false, 6> {};
+static constexpr int FA_LONG_KEYS = 1536; /* measured: 1024 is better off without, 2048 with */
+
+template <typename T, int D> static cudaError_t fa_by_mask(const struct flash_attention_args *a, cudaStream_t stream)
+{
+    if (a->causal)
+        return fa_launch<fa_choice<T, D, true>>(a, stream);
+    if (D == 64 && a->seqlen_k >= FA_LONG_KEYS)
+        return fa_launch<fa_long_64<T>>(a, stream);
+    return fa_launch<fa_choice<T, D, false>>(a, stream);
+}
+
+template <typename T> static cudaError_t fa_by_head(const struct flash_attention_args *a, cudaStream_t stream)
+{
+    switch (a->head_dim) {
+    case 64:
+        return fa_by_mask<T, 64>(a, stream);
+    case 128:
+        return fa_by_mask<T, 128>(a, stream);
+    default:
+        return fa_by_mask<T, 256>(a, stream);
+    }
+}
+
+extern "C" cudaError_t flash_attention_forward_sm90(const struct flash_attention_args *args, cudaStream_t stream)
+{
+    if (!fa_valid(args))
+        return cudaErrorInvalidValue;
+    return args->dtype == FLASH_ATTENTION_BF16 ? fa_by_head<__nv_bfloat16>(args, stream) : fa_by_head<__half>(args, stream);
+}

@@ -1,0 +1,68 @@
+/* What an instance of the kernel is made of: its configuration, its parameters, its shared memory. */
+#pragma once
+#include "kernels/flash_attention/schedule.cuh"
+#include <cuda.h>
+
+/* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers).  POLY: exponentials of every 8 on the
+ * FMA pipes.  Q_REGS: Q is read from registers by wgmma, not from shared memory.  EARLY: eighths of the exponentials before the wait for
+ * O += P V. */
+template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int POLY_, bool Q_REGS_ = false,
+          int EARLY_ = 6>
+struct fa_config {
+    using T = T_;
+    static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, POLY = POLY_, EARLY = EARLY_;
+    static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_, Q_REGS = Q_REGS_;
+    static constexpr int THREADS = 128 * (WARPGROUPS + 1);
+    /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
+    static constexpr int REGS_PRODUCER = WARPGROUPS == 2 ? 40 : 32;
+    static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 232 : WARPGROUPS == 3 ? 160 : 112;
+    static constexpr int Q_BYTES = FA_ROWS * D * 2, KV_BYTES = BLOCK_N * D * 2;
+    static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES + 2 * FA_WORK_SLOTS + 1;
+    static constexpr int WORK_BYTES = FA_WORK_SLOTS * 16 * (1 + WARPGROUPS);
+    static constexpr int SHARED_BYTES = 1024 + WARPGROUPS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
+    static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
+    static_assert(SHARED_BYTES <= 232448, "shared memory of one CTA");
+};
+
+struct fa_params {
+    CUtensorMap q, k, v; /* (head_dim, rows, heads, batch), boxes of 64 columns x 64 or BLOCK_N rows */
+    fa_shape shape;
+    void *o;
+    float *lse;
+    int64_t o_batch, o_row, o_head;
+    float scale, scale_log2;
+};
+
+/* Slot and phase of a ring. */
+template <int STAGES> struct fa_ring {
+    uint32_t slot = 0, phase = 0;
+    __device__ __forceinline__ void advance()
+    {
+        if (++slot == STAGES) {
+            slot = 0;
+            phase ^= 1;
+        }
+    }
+};
+
+/* Shared memory map, as addresses. */
+template <class C> struct fa_shared {
+    uint32_t base, work, barriers; /* Q, K, V; FA_WORK_SLOTS tiles; barriers */
+    __device__ __forceinline__ explicit fa_shared(uint32_t raw)
+        : base((raw + 1023) & ~1023u), work(base + C::WARPGROUPS * C::Q_BYTES + 2 * C::STAGES * C::KV_BYTES),
+          barriers(work + C::WORK_BYTES)
+    {
+    }
+    __device__ __forceinline__ uint32_t q(int w) const { return base + w * C::Q_BYTES; }
+    __device__ __forceinline__ uint32_t k(int s) const { return q(C::WARPGROUPS) + s * C::KV_BYTES; }
+    __device__ __forceinline__ uint32_t v(int s) const { return k(C::STAGES) + s * C::KV_BYTES; }
+    __device__ __forceinline__ uint32_t q_full(int w) const { return barriers + 8 * w; }
+    __device__ __forceinline__ uint32_t q_empty(int w) const { return q_full(C::WARPGROUPS + w); }
+    __device__ __forceinline__ uint32_t k_full(int s) const { return q_full(2 * C::WARPGROUPS + s); }
+    __device__ __forceinline__ uint32_t k_empty(int s) const { return k_full(C::STAGES + s); }
+    __device__ __forceinline__ uint32_t v_full(int s) const { return k_full(2 * C::STAGES + s); }
+    __device__ __forceinline__ uint32_t v_empty(int s) const { return k_full(3 * C::STAGES + s); }
+    __device__ __forceinline__ uint32_t t_full(int i) const { return k_full(4 * C::STAGES + i); }
+    __device__ __forceinline__ uint32_t t_empty(int i) const { return t_full(FA_WORK_SLOTS + i); }
+    __device__ __forceinline__ uint32_t t_want() const { return t_full(2 * FA_WORK_SLOTS); }
+};

@@ -1,0 +1,165 @@
+/* A session end to end on the emulated device: what it refuses to start with, and that a verdict can be repeated. */
+#include "harness/session.h"
+
+#include "base/file.h"
+#include "tests/unit/test.h"
+
+#define SYMBOL "_Z5scalePKfPfif"
+#define CONTRACT(tolerance)                                                                                                      \
+    "// kscc: entry scale\n"                                                                                                     \
+    "// kscc: dims  n=1..100000\n"                                                                                               \
+    "// kscc: in    x : float[n] ~ normal(0,1)\n"                                                                                \
+    "// kscc: out   y : float[n] " tolerance "\n"                                                                                \
+    "// kscc: arg   a = 2.5\n"                                                                                                   \
+    "// kscc: time  n=100000\n"
+#define KERNEL(body)  "#include <cuda_runtime.h>\n__global__ void k(const float *x, float *y, int n, float a) { " body " }\n"
+#define ENTRY(launch) "void scale(const float *x, float *y, int n, float a) { " launch " }\n"
+#define ONE_EACH                                                                                                                 \
+    KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")                                         \
+    ENTRY("k<<<(n + 63) / 64, 64>>>(x, y, n, a);")
+/* One block for everything: right, and slow. */
+#define ONE_BLOCK KERNEL("for (int i = threadIdx.x; i < n; i += 32) y[i] = a * x[i];") ENTRY("k<<<1, 32>>>(x, y, n, a);")
+
+static const struct ks_param params[] = {
+    {.name = "x",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4,
+     .pointee_const = true},
+    {.name = "y",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4},
+    {.name = "n", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "a", .kind = KS_PARAM_F32, .spelling = "float"},
+};
+static struct ks_signature signature = {
+    .entry = "scale", .symbol = SYMBOL, .params = params, .n_params = 4, .returns_void = true};
+
+struct fixture {
+    struct ks_arena arena;
+    struct ks_diags diags;
+    struct ks_contract *contracts;
+    char *work;
+    struct ks_session *session;
+};
+
+static enum ks_code open_session(struct fixture *f, const char *text, size_t memory_limit_bytes, struct ks_err *err)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "scale.cu", NULL};
+    static const uint8_t secret[32] = "repeatable";
+    size_t n = 0;
+    memset(f, 0, sizeof *f);
+    ks_arena_init(&f->arena);
+    ks_diags_init(&f->diags);
+    KS_TRY(ks_dir_make_temp("kscc-test", &f->work, err));
+    KS_TRY(ks_contracts_parse("scale.cu", text, strlen(text), &f->arena, &f->diags, &f->contracts, &n, err));
+    struct ks_session_options o = {.unit_path = "scale.cu",
+                                   .source = text,
+                                   .source_len = strlen(text),
+                                   .nvcc_argv = argv,
+                                   .input_index = 2,
+                                   .contract = f->contracts,
+                                   .signature = &signature,
+                                   .device = KS_DEVICE_EMULATED,
+                                   .arch = "sm_90a",
+                                   .work_dir = f->work,
+                                   .bin_dir = KSCC_BUILD_DIR "/bin",
+                                   .secret = secret,
+                                   .delta = 0.02,
+                                   .regress_limit = 0.01,
+                                   .trial_timeout_ms = 60000,
+                                   .memory_limit_bytes = memory_limit_bytes};
+    return ks_session_new(&o, &f->session, err);
+}
+
+static void close_session(struct fixture *f)
+{
+    struct ks_err err;
+    ks_session_free(f->session);
+    if (f->work)
+        CHECK_OK(ks_dir_remove(f->work, &err));
+    free(f->work);
+    ks_diags_release(&f->diags);
+    ks_arena_release(&f->arena);
+}
+
+/* The session must not start; `part` is in the reason. */
+static void refused(const char *text, size_t memory_limit_bytes, enum ks_code code, const char *part)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    CHECK_INT(open_session(&f, text, memory_limit_bytes, &err), code);
+    CHECK_CONTAINS(err.message, part);
+    close_session(&f);
+}
+
+TEST(a_contract_that_accepts_zeros_is_refused)
+{
+    refused("// kscc: entry scale\n// kscc: dims n=1..1000\n// kscc: in x : float[n] ~ const(1)\n// kscc: out y : float[n]\n// "
+            "kscc: arg a = 2.5\n"
+            "// kscc: time n=1000\n" ONE_EACH,
+            0, KS_ERR_MISMATCH, "accepts a constant");
+    refused(CONTRACT("rtol=1e-3 atol=1e-3") KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 0 * x[i];")
+                ENTRY("k<<<(n + 63) / 64, 64>>>(x, y, n, a);"),
+            0, KS_ERR_MISMATCH, "accepts all zeros");
+}
+
+TEST(an_original_that_breaks_its_contract_is_refused)
+{
+    refused(CONTRACT("rtol=1e-5 atol=1e-6")
+                KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n && i % 2) y[i] = a * x[i];")
+                    ENTRY("k<<<(n + 63) / 64, 64>>>(x, y, n, a);"),
+            0, KS_ERR_MISMATCH, "does not write all of its output");
+    refused(CONTRACT("rtol=1e-5 atol=1e-6") KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = a * x[i];")
+                ENTRY("k<<<(n + 63) / 64, 64>>>(x, y, n, a);"),
+            0, KS_ERR_DEVICE, "past the end of");
+    refused(CONTRACT("rtol=1e-5 atol=1e-6") "#include <cuda_runtime.h>\nstatic void scale(const float *, float *, int, float) "
+                                            "{}\n__global__ void k() {}\nvoid use() { "
+                                            "scale(nullptr, nullptr, 0, 0); k<<<1, 1>>>(); }\n",
+            0, KS_ERR_BUILD, "is it static or inline");
+    refused(CONTRACT("rtol=1e-5 atol=1e-6") "#include <cuda_runtime.h>\nint broken = ;\n", 0, KS_ERR_BUILD, "scale.cu(8): error");
+    refused(CONTRACT("rtol=1e-5 atol=1e-6") ONE_EACH, 1000, KS_ERR_LIMIT, "the limit is");
+}
+
+static void verdict_text(const char *candidate, struct ks_str *out)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    CHECK_OK(open_session(&f, CONTRACT("rtol=1e-5 atol=1e-6") ONE_BLOCK, 0, &err));
+    if (f.session) {
+        CHECK_OK(ks_session_try(f.session, candidate, strlen(candidate), &v, &err));
+        struct ks_json *j = ks_verdict_to_json(&v, f.contracts), *profile = NULL;
+        ks_json_set(j, "wall", ks_json_null());
+        ks_json_print(j, out);
+        ks_json_free(j);
+        ks_verdict_release(&v);
+        CHECK_OK(ks_session_profile(f.session, &profile, &err));
+        CHECK(ks_json_len(ks_json_get(profile, "kernels")) == 1);
+        CHECK_CONTAINS(ks_json_get_str(profile, "ptxas", ""), "registers");
+        ks_json_print(profile, out);
+        ks_json_free(profile);
+        CHECK_OK(ks_session_confirm(f.session, candidate, strlen(candidate), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+        ks_verdict_release(&v);
+    }
+    close_session(&f);
+}
+
+TEST(a_verdict_repeats_byte_for_byte)
+{
+    KS_AUTO_STR struct ks_str a = KS_STR_INIT, b = KS_STR_INIT;
+    verdict_text(ONE_EACH, &a);
+    verdict_text(ONE_EACH, &b);
+    CHECK_CONTAINS(a.data, "\"outcome\":\"accepted\"");
+    for (int g = 0; g < KS_N_GATES; g++)
+        CHECK_CONTAINS(a.data, ks_gate_text((enum ks_gate)g));
+    CHECK_STR(a.data, b.data);
+}
+
+TEST_MAIN
