@@ -26,7 +26,7 @@ void ks_tf_tensor_cores_enumerate(const struct ks_rewrite_view *v, struct ks_sit
                     (m->b.element == KS_TYPE_HALF || m->b.element == KS_TYPE_FLOAT);
         if (!half || !fits)
             continue;
-        struct ks_site s = {.where = m->kernel->name, .variant = "", .kernel = m->kernel, .launch = l, .data = m};
+        struct ks_site s = {.where = ks_launch_where(v, l), .variant = "", .kernel = m->kernel, .launch = l, .data = m};
         s.predicted = ks_predict_entry(v, l, 10.0);
         s.hypothesis = ks_arena_printf(v->arena,
                                        "'%s' multiplies halves in float on the ordinary pipes; the tensor cores do the same sums "
