@@ -25,6 +25,7 @@ void ks_proposal_release(struct ks_proposal *p)
 /* What past trials say about one site. */
 struct lesson {
     bool wrong;          /* an edit of this kind was incorrect here */
+    bool dull;           /* this very label was tried and made nothing faster */
     int label_trials;    /* trials of exactly this label */
     int variants_failed; /* trials of other variants here that gained nothing */
 };
@@ -56,22 +57,30 @@ static bool is_wrong_idea(const char *gate)
     return false;
 }
 
+/* A candidate that passes the gate against the baseline may still be no faster than what it was made from. */
+#define LEAST_GAIN 1.005
+
 static struct lesson learn(const struct ks_agent_view *v, const struct ks_site *site, const char *label)
 {
     struct lesson l = {0};
+    double best = 1.0;
     for (size_t i = 0; i < v->n_attempts; i++) {
         const struct ks_attempt *a = &v->attempts[i];
+        bool gained = a->accepted && a->speedup >= best * LEAST_GAIN;
+        if (a->accepted && a->speedup > best)
+            best = a->speedup;
         if (!same_place(a->transform, site))
             continue;
-        if (strcmp(a->transform, label) == 0)
-            l.label_trials++;
-        if (a->accepted)
+        bool same_label = strcmp(a->transform, label) == 0;
+        l.label_trials += same_label;
+        if (gained)
             continue;
-        bool precision = site->retry_numerics && ks_streq(a->failed_gate, "numerics") && strcmp(a->transform, label) != 0;
+        bool precision = site->retry_numerics && ks_streq(a->failed_gate, "numerics") && !same_label;
         if (!a->correct && is_wrong_idea(a->failed_gate) && !precision)
             l.wrong = true;
         else
             l.variants_failed++;
+        l.dull = l.dull || (same_label && a->correct);
     }
     return l;
 }
@@ -107,6 +116,7 @@ static int choice_compare(const void *pa, const void *pb)
 #define MAX_FAILED_VARIANTS 4
 #define MAX_LABEL_TRIALS    2
 #define QUESTION_WEIGHT     4.0
+#define SMALL_STEP          1.1
 #define LARGE_STEP          2.5
 
 /* Once a fusion was accepted, launches under a condition are what it kept for shapes outside its own. */
@@ -126,7 +136,10 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
         const struct ks_site *s = &sites->data[i];
         const char *label = ks_site_label(s, arena);
         struct lesson l = learn(v, s, label);
-        if (is_fallback(v, s) || l.wrong || l.label_trials >= MAX_LABEL_TRIALS || l.variants_failed >= MAX_FAILED_VARIANTS)
+        /* Small steps are not worth a second trial each time something else changed. */
+        bool spent = l.dull && s->predicted < SMALL_STEP;
+        if (is_fallback(v, s) || spent || l.wrong || l.label_trials >= MAX_LABEL_TRIALS ||
+            l.variants_failed >= MAX_FAILED_VARIANTS)
             continue;
         /* The logarithm of the predicted gain, weighted with how strongly the evidence points to the layer; each variant that
          * gained nothing here makes the next one less likely to. */

@@ -20,6 +20,14 @@ const char *ks_text_ceildiv(const char *expr, int64_t by, struct ks_arena *arena
     return ks_arena_printf(arena, "(%s + %lld) / %lld", ks_text_primary(expr, arena), (long long)by - 1, (long long)by);
 }
 
+const char *ks_launch_where(const struct ks_rewrite_view *v, const struct ks_launch *l)
+{
+    int nth = 1;
+    for (size_t i = 0; i < v->entry->n_launches && v->entry->launches[i] != l; i++)
+        nth += v->entry->launches[i]->kernel == l->kernel;
+    return nth == 1 ? l->kernel->name : ks_arena_printf(v->arena, "%s#%d", l->kernel->name, nth);
+}
+
 const char *ks_launch_host_text(const struct ks_facts *f, const struct ks_launch *l, const struct ks_node *expr,
                                 struct ks_arena *arena)
 {

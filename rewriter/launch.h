@@ -20,6 +20,9 @@ void ks_relaunch(const struct ks_rewrite_view *v, const struct ks_launch *l, con
 void ks_launch_set_geometry(const struct ks_rewrite_view *v, const struct ks_launch *l, const char *grid, const char *block,
                             struct ks_edits *edits);
 
+/* Name of the place for labels: the kernel, or "kernel#2" for the second launch of it in the entry. */
+const char *ks_launch_where(const struct ks_rewrite_view *v, const struct ks_launch *l);
+
 /* A kernel expression over parameters and constants as the host writes it at the launch: parameters become the arguments. */
 const char *ks_launch_host_text(const struct ks_facts *f, const struct ks_launch *l, const struct ks_node *expr,
                                 struct ks_arena *arena);

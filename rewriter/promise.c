@@ -111,3 +111,13 @@ double ks_promise_rtol(const struct ks_json *contract)
     }
     return common;
 }
+
+int ks_arch_number(const char *arch)
+{
+    int number = 0;
+    if (!arch || !ks_str_starts(arch, "sm_"))
+        return 0;
+    for (const char *p = arch + 3; *p >= '0' && *p <= '9' && number < 1000; p++)
+        number = number * 10 + (*p - '0');
+    return number;
+}

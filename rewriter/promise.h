@@ -23,4 +23,7 @@ int64_t ks_promise_time_dim(const struct ks_json *contract, const char *dim, int
 /* Relative tolerance that every output allows; 0 when one must be exact or none is known. */
 double ks_promise_rtol(const struct ks_json *contract);
 
+/* 90 for "sm_90a"; 0 when the architecture is not known. */
+int ks_arch_number(const char *arch);
+
 #endif

@@ -10,12 +10,11 @@
 #include "rewriter/transform.h"
 #include "rewriter/transforms/attention_match.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void ks_tf_fuse_attention_enumerate(const struct ks_rewrite_view *v, struct ks_sites *out)
 {
-    int sm = v->arch && ks_str_starts(v->arch, "sm_") ? atoi(v->arch + 3) : 0;
+    const int sm = ks_arch_number(v->arch);
     /* mma.sync with m16n8k16 exists since sm_80; half operands round to 2^-11. */
     if (sm < 80 || ks_promise_rtol(v->contract) < 5e-4)
         return;

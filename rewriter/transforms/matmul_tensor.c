@@ -7,15 +7,13 @@
 #include "rewriter/transform.h"
 #include "rewriter/transforms/matmul_match.h"
 
-#include <stdlib.h>
-
 #define ROWS  128 /* of a block: 4 warps of 32 */
 #define COLS  128 /* 2 warps of 64 */
 #define DEPTH 32
 
 void ks_tf_tensor_cores_enumerate(const struct ks_rewrite_view *v, struct ks_sites *out)
 {
-    int sm = v->arch && ks_str_starts(v->arch, "sm_") ? atoi(v->arch + 3) : 0;
+    const int sm = ks_arch_number(v->arch);
     if (sm < 70 || ks_promise_rtol(v->contract) < 5e-4)
         return;
     for (size_t i = 0; i < v->entry->n_launches; i++) {
@@ -28,7 +26,7 @@ void ks_tf_tensor_cores_enumerate(const struct ks_rewrite_view *v, struct ks_sit
                     (m->b.element == KS_TYPE_HALF || m->b.element == KS_TYPE_FLOAT);
         if (!half || !fits)
             continue;
-        struct ks_site s = {.where = m->kernel->name, .variant = "", .kernel = m->kernel, .launch = l, .data = m};
+        struct ks_site s = {.where = ks_launch_where(v, l), .variant = "", .kernel = m->kernel, .launch = l, .data = m};
         s.predicted = ks_predict_entry(v, l, 10.0);
         s.hypothesis = ks_arena_printf(v->arena,
                                        "'%s' multiplies halves in float on the ordinary pipes; the tensor cores do the same sums "

@@ -19,7 +19,7 @@ void ks_tf_register_tile_enumerate(const struct ks_rewrite_view *v, struct ks_si
         if (!ks_matmul_match(v->facts, l, m))
             continue;
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-            struct ks_site site = {.where = m->kernel->name, .kernel = m->kernel, .launch = l, .data = m};
+            struct ks_site site = {.where = ks_launch_where(v, l), .kernel = m->kernel, .launch = l, .data = m};
             site.param[0] = shapes[s].rows;
             site.param[1] = shapes[s].cols;
             site.variant = ks_arena_printf(v->arena, "TILE=%dx%d", 16 * shapes[s].rows, 16 * shapes[s].cols);

@@ -103,7 +103,7 @@ void ks_tf_vectorise_enumerate(const struct ks_rewrite_view *v, struct ks_sites 
         struct plan *p = KS_ARENA_NEW(v->arena, struct plan);
         if (!make_plan(v, l, p))
             continue;
-        struct ks_site s = {.where = l->kernel->name, .kernel = l->kernel, .launch = l, .data = p};
+        struct ks_site s = {.where = ks_launch_where(v, l), .kernel = l->kernel, .launch = l, .data = p};
         s.variant = ks_arena_printf(v->arena, "LANES=%d", p->vec.lanes);
         s.predicted = ks_predict_entry(v, l, 1.15);
         s.hypothesis = ks_arena_printf(

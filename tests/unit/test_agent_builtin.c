@@ -16,9 +16,20 @@ struct loop {
 /* Sets accepted, correct, failed_gate of the newest attempt. */
 typedef void judge_fn(struct ks_attempt *a);
 
+static double best_speedup = 1.0;
+
+/* Everything is a tenth faster than what there was before. */
 static void accept_all(struct ks_attempt *a)
 {
     a->accepted = a->correct = true;
+    a->speedup = best_speedup *= 1.1;
+}
+
+/* Correct and past the gate, but no faster than the best: the text does not become the best one. */
+static void accept_without_gain(struct ks_attempt *a)
+{
+    a->accepted = a->correct = true;
+    a->speedup = best_speedup;
 }
 
 static void loop_open(struct loop *l, const char *unit)
@@ -26,6 +37,7 @@ static void loop_open(struct loop *l, const char *unit)
     struct ks_err err;
     char path[512];
     struct ks_str text = KS_STR_INIT;
+    best_speedup = 1.0;
     *l = (struct loop){.agent = ks_agent_builtin_new(), .question = KS_N_LAYERS};
     snprintf(path, sizeof path, GOLDEN_DIR "%s.cu", unit);
     CHECK_OK(ks_file_read(path, 1u << 20, &text, &err));
@@ -62,7 +74,7 @@ static void loop_step(struct loop *l, judge_fn *judge)
                                  .transform = ks_xstrdup(p.transform),
                                  .predicted = p.predicted_speedup};
         judge(a);
-        if (a->accepted) {
+        if (a->accepted && judge == accept_all) {
             free(l->text);
             l->text = ks_xstrdup(p.source);
         }
@@ -172,6 +184,21 @@ TEST(a_wrong_result_speaks_against_all_variants_and_a_failed_build_does_not)
     for (int i = 0; i < 12 && !l.ended; i++)
         loop_step(&l, reject_build);
     CHECK_INT(count_trials(&l, "register-tile("), 3);
+    loop_close(&l);
+}
+
+TEST(a_small_step_without_gain_is_not_tried_again_when_the_text_changes)
+{
+    struct loop l;
+    loop_open(&l, "gated_sum");
+    l.question = KS_LAYER_COMPILATION;
+    loop_step(&l, accept_without_gain);
+    CHECK_STR(label(&l, 0), "restrict(gated_sum_kernel)");
+    l.question = KS_N_LAYERS;
+    for (int i = 0; i < 16 && !l.ended; i++)
+        loop_step(&l, accept_all);
+    CHECK(l.ended);
+    CHECK_INT(count_trials(&l, "restrict("), 1);
     loop_close(&l);
 }
 

@@ -10,6 +10,11 @@ TEST(a_tiled_product_gets_larger_tiles)
     check_golden("tiled_product", "register-tile(product_kernel;TILE=128x64)", "tiled_product.larger");
 }
 
+TEST(a_kernel_that_others_launch_too_stays_beside_the_new_one)
+{
+    check_golden("product_twice", "register-tile(multiply#2;TILE=64x64)", "product_twice.beside");
+}
+
 TEST(a_product_of_halves_moves_to_the_tensor_cores)
 {
     check_golden("half_product", "tensor-cores(product_nt_kernel)", "half_product.tensor");
