@@ -267,8 +267,8 @@ static bool descriptors_take(int argc, char **argv)
 {
     if (argc != 3)
         return false;
-    socket_fd = atoi(argv[1]);
-    shm_fd = atoi(argv[2]);
+    socket_fd = (int)strtol(argv[1], NULL, 10);
+    shm_fd = (int)strtol(argv[2], NULL, 10);
     if (socket_fd < 3 || shm_fd < 3 || socket_fd == shm_fd)
         return false;
     unsigned lo = (unsigned)(socket_fd < shm_fd ? socket_fd : shm_fd), hi = (unsigned)(socket_fd < shm_fd ? shm_fd : socket_fd);
