@@ -262,6 +262,15 @@ static enum ks_code obey(struct worker *w, const struct ks_wire_command *c, stru
     return ks_fail(err, KS_ERR_PROTOCOL, "obey unknown command %u", (unsigned)c->op);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* A sanitized build of ours must die of a candidate's signal as any other build does. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:detect_leaks=0";
+}
+#endif
+
 /* Everything inherited but the three standard descriptors and the two of the parent is closed. */
 static bool descriptors_take(int argc, char **argv)
 {
