@@ -25,6 +25,15 @@ static bool cpu_is_enough(void)
 #endif
 }
 
+/* Counts all live memory as written: its history is unknown. */
+static void forget_history(struct ks_emu *emu)
+{
+    for (size_t i = 0; i < emu->allocs.n; i++)
+        if (emu->allocs.data[i].live)
+            ks_emu_mark_init(emu, emu->allocs.data[i].base, emu->allocs.data[i].size, true);
+    emu->unchecked_launch = false;
+}
+
 /* Planes that the chosen checks need.  False: no address space. */
 static bool map_planes(struct ks_emu *emu)
 {
@@ -32,10 +41,7 @@ static bool map_planes(struct ks_emu *emu)
         emu->init_plane = ks_emu_plane_map(emu->arena_bytes / 8);
         if (!emu->init_plane)
             return false;
-        /* what exists already counts as written: its history is unknown */
-        for (size_t i = 0; i < emu->allocs.n; i++)
-            if (emu->allocs.data[i].live)
-                ks_emu_mark_init(emu, emu->allocs.data[i].base, emu->allocs.data[i].size, true);
+        forget_history(emu);
     }
     if (emu->config.checks & KS_EMU_CHECK_RACE && !emu->race_plane) {
         emu->race_plane = ks_emu_plane_map(emu->arena_bytes / 4 * sizeof(struct emu_race_word));
@@ -126,6 +132,8 @@ void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config)
     emu->config.arch = emu->arch_name;
     if (!map_planes(emu)) /* without the address space for a shadow its check stays off */
         emu->config.checks &= ~((emu->init_plane ? 0 : KS_EMU_CHECK_INIT) | (emu->race_plane ? 0 : KS_EMU_CHECK_RACE));
+    if ((emu->config.checks & KS_EMU_CHECK_INIT) && emu->unchecked_launch) /* kernels wrote without a record of it */
+        forget_history(emu);
     if (!emu->read_plane || !emu->write_plane)
         emu->config.counters = false;
 }
@@ -135,7 +143,14 @@ void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config)
 static void fill_pattern(void *dst, size_t n, uint32_t pattern)
 {
     uint8_t *d = dst;
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    if (pattern == (pattern & 0xffu) * 0x01010101u) {
+        memset(dst, (int)(pattern & 0xffu), n);
+        return;
+    }
+    for (; i + 4 <= n; i += 4)
+        memcpy(d + i, &pattern, 4);
+    for (; i < n; i++)
         d[i] = (uint8_t)(pattern >> (i & 3) * 8);
 }
 

@@ -60,7 +60,8 @@ struct ks_emu {
     struct emu_race_word *race_plane;
     uint32_t next_segment; /* race segments are numbered through all launches */
     uint32_t launch_number;
-    uint8_t *param_block; /* of the running kernel */
+    bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
+    uint8_t *param_block;  /* of the running kernel */
     KS_VEC(struct emu_finding *) findings;
     KS_VEC(struct emu_counters *) counters;
     double modelled_ns;

@@ -306,6 +306,8 @@ enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, cons
     for (uint32_t i = 0; i < p->n_params; i++)
         memcpy(l.param_block + p->param_offset[i], c->args[i], p->param_size[i]);
     ks_emu_mark_init(emu, l.param_block, p->param_bytes, true);
+    if (!(l.checks & KS_EMU_CHECK_INIT))
+        emu->unchecked_launch = true;
     enum ks_code code = run(&l, err);
     struct ks_err ignored;
     if (l.grid_workspace)
