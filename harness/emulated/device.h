@@ -168,6 +168,8 @@ void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, 
 /* Reports and ends the launch with `code`. */
 void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
                   const char *space, const char *fmt, ...) KS_PRINTF(8, 9);
+/* A launch failed in `after_block`: what later blocks showed before they were stopped depends on timing and is dropped. */
+void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_block);
 void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_file, uint32_t *ret_line, uint32_t *ret_ptx_line);
 
 /* counters.c, model.c */

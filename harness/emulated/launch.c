@@ -244,6 +244,7 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
     ks_emu_race_end(l);
     free(l->pool);
     if (l->fail_code != KS_OK) {
+        ks_emu_findings_forget(emu, l->number, l->fail_block);
         if (err)
             *err = l->fail;
         return l->fail_code;
