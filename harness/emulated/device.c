@@ -57,6 +57,22 @@ static bool map_planes(struct ks_emu *emu)
     return true;
 }
 
+static void release_planes(struct ks_emu *emu)
+{
+    const struct {
+        void *plane;
+        size_t bytes;
+    } all[] = {{emu->init_plane, emu->arena_bytes / 8},
+               {emu->race_plane, emu->arena_bytes / 4 * sizeof(struct emu_race_word)},
+               {emu->read_plane, emu->arena_bytes / EMU_SECTOR / 8},
+               {emu->write_plane, emu->arena_bytes / EMU_SECTOR / 8}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        if (all[i].plane)
+            (void)munmap(all[i].plane, all[i].bytes);
+    emu->init_plane = emu->read_plane = emu->write_plane = NULL;
+    emu->race_plane = NULL;
+}
+
 enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err)
 {
     const struct emu_arch *arch = ks_emu_arch_find(config->arch);
@@ -84,6 +100,7 @@ enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_
         emu->arena = p;
         if (map_planes(emu))
             break;
+        release_planes(emu);
         (void)munmap(p, emu->arena_bytes);
         emu->arena = NULL;
     }
@@ -114,14 +131,7 @@ void ks_emu_free(struct ks_emu *emu)
     ks_vec_release(&emu->allocs);
     if (emu->arena)
         (void)munmap(emu->arena, emu->arena_bytes);
-    if (emu->init_plane)
-        (void)munmap(emu->init_plane, emu->arena_bytes / 8);
-    if (emu->race_plane)
-        (void)munmap(emu->race_plane, emu->arena_bytes / 4 * sizeof(struct emu_race_word));
-    if (emu->read_plane)
-        (void)munmap(emu->read_plane, emu->arena_bytes / EMU_SECTOR / 8);
-    if (emu->write_plane)
-        (void)munmap(emu->write_plane, emu->arena_bytes / EMU_SECTOR / 8);
+    release_planes(emu);
     (void)pthread_mutex_destroy(&emu->lock);
     free(emu);
 }

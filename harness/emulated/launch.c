@@ -185,6 +185,8 @@ static int count_threads(const struct emu_launch *l)
     long n = c->n_threads > 0 ? c->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
     if (l->program->ordered || l->cooperative || (l->checks & KS_EMU_CHECK_RACE) || n < 1)
         n = 1;
+    if (l->n_blocks * l->threads_per_block < 8192) /* starting threads would take longer */
+        n = 1;
     if ((uint64_t)n > l->n_blocks)
         n = (long)l->n_blocks;
     return n > 64 ? 64 : (int)n;
