@@ -26,19 +26,20 @@ struct ks_worker {
     struct ks_str device_text;
 };
 
+/* Three variables of the user's pass: where the driver and our own libraries lie, and which GPUs are meant. */
 static char *const *scrubbed_environment(void)
 {
-    static char *empty[] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", (char *)(uintptr_t) "LC_ALL=C", NULL, NULL, NULL};
-    /* Which GPUs are visible is the user's choice and must reach the driver. */
-    static char visible[256], order[64];
-    const char *v = getenv("CUDA_VISIBLE_DEVICES"), *o = getenv("CUDA_DEVICE_ORDER");
+    static const char *const passed[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
+    static char text[3][KS_MAX_PATH_BYTES];
+    static char *env[6] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", (char *)(uintptr_t) "LC_ALL=C"};
     size_t n = 2;
-    if (v && snprintf(visible, sizeof visible, "CUDA_VISIBLE_DEVICES=%s", v) < (int)sizeof visible)
-        empty[n++] = visible;
-    if (o && snprintf(order, sizeof order, "CUDA_DEVICE_ORDER=%s", o) < (int)sizeof order)
-        empty[n++] = order;
-    empty[n < 4 ? n : 4] = NULL;
-    return empty;
+    for (size_t i = 0; i < 3; i++) {
+        const char *v = getenv(passed[i]);
+        if (v && snprintf(text[i], sizeof text[i], "%s=%s", passed[i], v) < (int)sizeof text[i])
+            env[n++] = text[i];
+    }
+    env[n] = NULL;
+    return env;
 }
 
 static enum ks_code spawn(struct ks_worker *w, const char *program, int peer, int shm_fd, struct ks_err *err)

@@ -7,6 +7,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -137,6 +138,16 @@ static void on_refused(int sig, siginfo_t *info, void *context)
     _exit(159);
 }
 
+static void landlock_allow(int ruleset, const char *path, uint64_t access)
+{
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    struct landlock_path_beneath_attr beneath = {.allowed_access = access, .parent_fd = fd};
+    (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
+    close(fd);
+}
+
 /* Read below the system's folders and the two named files, device nodes on a GPU; nothing else.  Returns the ABI, 0: not offered.
  */
 static int landlock(const struct ks_sandbox *s)
@@ -174,16 +185,14 @@ static int landlock(const struct ks_sandbox *s)
         {s->candidate, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE, false},
         {s->runtime, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE, false},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!rules[i].path || (rules[i].gpu_only && !s->gpu))
-            continue;
-        int fd = open(rules[i].path, O_PATH | O_CLOEXEC);
-        if (fd < 0)
-            continue;
-        struct landlock_path_beneath_attr path = {.allowed_access = rules[i].access, .parent_fd = fd};
-        (void)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &path, 0);
-        close(fd);
-    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].path && (s->gpu || !rules[i].gpu_only))
+            landlock_allow(ruleset, rules[i].path, rules[i].access);
+    char folders[KS_MAX_PATH_BYTES], *save = NULL; /* where the user's library path says that libraries are */
+    const char *library_path = getenv("LD_LIBRARY_PATH");
+    if (library_path && snprintf(folders, sizeof folders, "%s", library_path) < (int)sizeof folders)
+        for (char *dir = strtok_r(folders, ":", &save); dir; dir = strtok_r(NULL, ":", &save))
+            landlock_allow(ruleset, dir, read);
     int rc = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
     close(ruleset);
     return rc == 0 ? abi : 0;
