@@ -128,9 +128,6 @@ void ks_emu_block_end(struct emu_block *b)
 {
     struct emu_worker *wk = b->worker;
     wk->blocks_run++;
-    for (uint32_t k = 0; k < b->n_warps; k++)
-        wk->max_warp_insts_of_block =
-            b->warps[k].insts > wk->max_warp_insts_of_block ? b->warps[k].insts : wk->max_warp_insts_of_block;
     if (wk->free_blocks)
         ks_emu_block_free(b);
     else

@@ -90,7 +90,6 @@ struct emu_worker {
     struct emu_mem_count *mem; /* by pc */
     uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
     uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
-    uint64_t max_warp_insts_of_block;
     struct emu_block *free_blocks;
     bool spun; /* the active blocks wait for something outside of themselves */
 };

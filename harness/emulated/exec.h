@@ -56,7 +56,6 @@ struct emu_warp {
     uint32_t depth[EMU_LANES];
     uint32_t ret_pc[EMU_MAX_DEPTH][EMU_LANES];
     uint32_t ret_frame[EMU_MAX_DEPTH][EMU_LANES];
-    uint32_t n_async_groups;
 };
 
 struct emu_barrier {
