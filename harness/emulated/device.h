@@ -180,7 +180,9 @@ struct emu_occupancy {
 void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes,
                       struct emu_occupancy *ret);
 
-/* check hooks */
+/* check hooks.  Shadow bytes of shared and local memory: */
+#define EMU_SHADOW_WRITTEN 1
+#define EMU_SHADOW_ASYNC   2 /* by a cp.async that was not waited for */
 struct emu_access {
     uint64_t ad[EMU_LANES]; /* inactive lanes repeat an active one */
     uint32_t mask;
