@@ -60,6 +60,7 @@ void ks_emu_block_free(struct emu_block *b)
     free(b->local_init);
     free(b->shared_race);
     free(b->vc);
+    ks_vec_release(&b->async);
     free(b);
 }
 
@@ -106,6 +107,7 @@ struct emu_block *ks_emu_block_start(struct emu_worker *wk, uint64_t linear)
     b->faulted = false;
     b->insts = 0;
     b->acquired_time = 0;
+    b->async.n = 0;
     memset(b->bar, 0, sizeof(b->bar));
     memset(b->regs, 0, (size_t)l->program->reg_bytes * b->n_warps);
     /* memory starts with a pattern, so that what a kernel reads before writing is the same in every run */
@@ -128,9 +130,6 @@ void ks_emu_block_end(struct emu_block *b)
 {
     struct emu_worker *wk = b->worker;
     wk->blocks_run++;
-    for (uint32_t k = 0; k < b->n_warps; k++)
-        wk->max_warp_insts_of_block =
-            b->warps[k].insts > wk->max_warp_insts_of_block ? b->warps[k].insts : wk->max_warp_insts_of_block;
     if (wk->free_blocks)
         ks_emu_block_free(b);
     else

@@ -45,7 +45,7 @@ void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x)
     }
 }
 
-/* Lanes that touch a byte whose shadow is 0. */
+/* Lanes that touch a byte whose shadow is not EMU_SHADOW_WRITTEN. */
 static uint32_t unwritten(const struct emu_access *x, const uint8_t *shadow)
 {
     uint32_t bad = 0;
@@ -71,7 +71,7 @@ static uint32_t unwritten(const struct emu_access *x, const uint8_t *shadow)
     }
     FOR_LANES(i)
     for (uint32_t k = 0; k < x->bytes; k++)
-        bad |= (uint32_t)(shadow[x->ad[i] + k] == 0) << i;
+        bad |= (uint32_t)(shadow[x->ad[i] + k] != EMU_SHADOW_WRITTEN) << i;
     return bad & x->mask;
 }
 
@@ -83,11 +83,15 @@ void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, cons
         return;
     int i = __builtin_ctz(bad);
     uint32_t k = 0;
-    while (shadow[x->ad[i] + k])
+    while (shadow[x->ad[i] + k] == EMU_SHADOW_WRITTEN)
         k++;
+    bool async = shadow[x->ad[i] + k] == EMU_SHADOW_ASYNC;
     uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
-    ks_emu_report(w, "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space, NULL,
-                  "%u-byte load of %s memory that was never written", x->bytes, space);
+    ks_emu_report(w, async ? "async-pending" : "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space,
+                  NULL,
+                  async ? "%u-byte load of %s memory that a cp.async may still be writing: its thread has not waited for it"
+                        : "%u-byte load of %s memory that was never written",
+                  x->bytes, space);
 }
 
 void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow)

@@ -150,104 +150,102 @@ void ks_emu_ext(struct emu_dec *d, struct emu_insn *insn, uint32_t ref, bool def
 
 /* ------------------------------------------------------------------------------------------------ operands */
 
-static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand *op, uint32_t bytes, uint32_t *ret_ref)
+/* Special registers: the same for all threads of a launch, fixed, or different between warps or lanes (a handler and its
+ * argument). */
+static const struct {
+    const char *name;
+    enum emu_reloc_kind kind;
+} uniform_registers[] = {{"%ntid", EMU_RELOC_NTID},
+                         {"%nctaid", EMU_RELOC_NCTAID},
+                         {"%nclusterid", EMU_RELOC_NCTAID},
+                         {"%gridid", EMU_RELOC_GRIDID},
+                         {"%dynamic_smem_size", EMU_RELOC_DYN_SHARED},
+                         {"%total_smem_size", EMU_RELOC_TOTAL_SHARED},
+                         {"%aggr_smem_size", EMU_RELOC_TOTAL_SHARED},
+                         {"%nwarpid", EMU_RELOC_NWARPID},
+                         {"%nsmid", EMU_RELOC_NSMID}};
+static const struct {
+    const char *name;
+    uint32_t value[3]; /* of x, y and z */
+} fixed_registers[] = {{"WARP_SZ", {32, 0, 0}},
+                       {"%is_explicit_cluster", {0, 0, 0}},
+                       {"%cluster_ctarank", {0, 0, 0}},
+                       {"%cluster_nctarank", {1, 0, 0}},
+                       {"%cluster_ctaid", {0, 0, 0}},
+                       {"%cluster_nctaid", {1, 1, 1}},
+                       {"%reserved_smem_offset_begin", {0, 0, 0}},
+                       {"%reserved_smem_offset_end", {0, 0, 0}},
+                       {"%reserved_smem_offset_cap", {0, 0, 0}}};
+static const struct {
+    const char *name, *key;
+    int64_t imm; /* -1: the component */
+    bool wide;
+} varying_registers[] = {{"%tid", "tid", -1, false},
+                         {"%ctaid", "ctaid", -1, false},
+                         {"%clusterid", "ctaid", -1, false},
+                         {"%laneid", "laneid", 0, false},
+                         {"%warpid", "warpid", 0, false},
+                         {"%smid", "smid", 0, false},
+                         {"%lanemask_eq", "lanemask", 0, false},
+                         {"%lanemask_lt", "lanemask", 1, false},
+                         {"%lanemask_le", "lanemask", 2, false},
+                         {"%lanemask_ge", "lanemask", 3, false},
+                         {"%lanemask_gt", "lanemask", 4, false},
+                         {"%clock", "clock32", 0, false},
+                         {"%clock_hi", "clock32", 32, false},
+                         {"%clock64", "clock64", 0, true},
+                         {"%globaltimer", "clock64", 0, true},
+                         {"%globaltimer_lo", "clock32", 0, false},
+                         {"%globaltimer_hi", "clock32", 32, false}};
+
+static enum ks_code varying_register(struct emu_dec *d, size_t i, uint32_t component, uint32_t bytes, uint32_t *ret_ref)
 {
-    const char *n = op->name;
-    uint32_t c = op->component == 'y' ? 1 : op->component == 'z' ? 2 : op->component == 'w' ? 3 : 0;
-    struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
-    const char *key = NULL;
-    bool wide = false;
-    if (c == 3) { /* .w reads as 0 */
-        *ret_ref = ks_emu_const(d, 0, bytes);
-        return KS_OK;
-    }
-    if (ks_streq(n, "%ntid") || ks_streq(n, "%nctaid")) {
-        *ret_ref = ks_emu_reloc(d, n[1] == 'n' && n[2] == 't' ? EMU_RELOC_NTID : EMU_RELOC_NCTAID, bytes, 0, 0, c);
-        return KS_OK;
-    }
-    static const struct {
-        const char *name;
-        enum emu_reloc_kind kind;
-    } uniform[] = {{"%gridid", EMU_RELOC_GRIDID},
-                   {"%dynamic_smem_size", EMU_RELOC_DYN_SHARED},
-                   {"%total_smem_size", EMU_RELOC_TOTAL_SHARED},
-                   {"%aggr_smem_size", EMU_RELOC_TOTAL_SHARED},
-                   {"%nwarpid", EMU_RELOC_NWARPID},
-                   {"%nsmid", EMU_RELOC_NSMID}};
-    for (size_t i = 0; i < sizeof(uniform) / sizeof(*uniform); i++) {
-        if (ks_streq(n, uniform[i].name)) {
-            *ret_ref = ks_emu_reloc(d, uniform[i].kind, bytes, 0, 0, 0);
-            return KS_OK;
-        }
-    }
-    if (ks_str_starts(n, "%envreg")) {
-        *ret_ref = ks_emu_reloc(d, EMU_RELOC_ENVREG, bytes, 0, 0, (uint32_t)strtoul(n + 7, NULL, 10));
-        return KS_OK;
-    }
-    static const struct {
-        const char *name;
-        uint32_t value;
-    } fixed[] = {{"WARP_SZ", 32},
-                 {"%is_explicit_cluster", 0},
-                 {"%cluster_ctarank", 0},
-                 {"%cluster_nctarank", 1},
-                 {"%cluster_ctaid", 0},
-                 {"%cluster_nctaid", 1},
-                 {"%reserved_smem_offset_begin", 0},
-                 {"%reserved_smem_offset_end", 0},
-                 {"%reserved_smem_offset_cap", 0}};
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
-        if (ks_streq(n, fixed[i].name)) {
-            *ret_ref = ks_emu_const(d, fixed[i].value, bytes);
-            return KS_OK;
-        }
-    }
-    static const struct {
-        const char *name, *key;
-        int64_t imm;
-        bool wide;
-    } varying[] = {{"%laneid", "laneid", 0, false},
-                   {"%warpid", "warpid", 0, false},
-                   {"%smid", "smid", 0, false},
-                   {"%lanemask_eq", "lanemask", 0, false},
-                   {"%lanemask_lt", "lanemask", 1, false},
-                   {"%lanemask_le", "lanemask", 2, false},
-                   {"%lanemask_ge", "lanemask", 3, false},
-                   {"%lanemask_gt", "lanemask", 4, false},
-                   {"%clock", "clock32", 0, false},
-                   {"%clock_hi", "clock32", 32, false},
-                   {"%clock64", "clock64", 0, true},
-                   {"%globaltimer", "clock64", 0, true},
-                   {"%globaltimer_lo", "clock32", 0, false},
-                   {"%globaltimer_hi", "clock32", 32, false}};
-    for (size_t i = 0; i < sizeof(varying) / sizeof(*varying); i++) {
-        if (ks_streq(n, varying[i].name)) {
-            key = varying[i].key;
-            in.imm = varying[i].imm;
-            wide = varying[i].wide;
-        }
-    }
-    if (ks_streq(n, "%smid"))
+    bool wide = varying_registers[i].wide;
+    struct emu_insn in = ks_emu_insn(ks_emu_temp(d, wide ? 8 : 4), EMU_NONE, EMU_NONE, EMU_NONE);
+    in.imm = varying_registers[i].imm < 0 ? (int64_t)component : varying_registers[i].imm;
+    if (ks_streq(varying_registers[i].key, "smid"))
         in.imm = d->m->emu->arch->sms;
-    if (ks_streq(n, "%tid") || ks_streq(n, "%ctaid") || ks_streq(n, "%clusterid")) {
-        key = n[1] == 't' ? "tid" : "ctaid";
-        in.imm = c;
-    }
-    if (ks_streq(n, "%nclusterid")) {
-        *ret_ref = ks_emu_reloc(d, EMU_RELOC_NCTAID, bytes, 0, 0, c);
-        return KS_OK;
-    }
-    if (!key)
-        return ks_emu_unsupported(d, n);
-    in.d = ks_emu_temp(d, wide ? 8 : 4);
-    KS_TRY(ks_emu_emit_helper(d, key, in));
+    KS_TRY(ks_emu_emit_helper(d, varying_registers[i].key, in));
     *ret_ref = in.d;
     if (bytes == (wide ? 8u : 4u))
         return KS_OK;
     struct emu_insn cv = ks_emu_insn(ks_emu_temp(d, bytes), in.d, EMU_NONE, EMU_NONE);
-    KS_TRY(ks_emu_emit_helper(d, bytes == 8 ? "zext.32.64" : bytes == 2 ? "trunc.32.16" : "trunc.64.32", cv));
     *ret_ref = cv.d;
-    return KS_OK;
+    return ks_emu_emit_helper(d,
+                              bytes == 8   ? "zext.32.64"
+                              : bytes == 4 ? "trunc.64.32"
+                              : wide       ? "trunc.64.16"
+                                           : "trunc.32.16",
+                              cv);
+}
+
+static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand *op, uint32_t bytes, uint32_t *ret_ref)
+{
+    uint32_t c = op->component == 'y' ? 1 : op->component == 'z' ? 2 : op->component == 'w' ? 3 : 0;
+    if (c == 3) { /* .w reads as 0 */
+        *ret_ref = ks_emu_const(d, 0, bytes);
+        return KS_OK;
+    }
+    for (size_t i = 0; i < sizeof(uniform_registers) / sizeof(*uniform_registers); i++) {
+        if (ks_streq(op->name, uniform_registers[i].name)) {
+            *ret_ref = ks_emu_reloc(d, uniform_registers[i].kind, bytes, 0, 0, c);
+            return KS_OK;
+        }
+    }
+    if (ks_str_starts(op->name, "%envreg")) {
+        *ret_ref = ks_emu_reloc(d, EMU_RELOC_ENVREG, bytes, 0, 0, (uint32_t)atoi(op->name + 7));
+        return KS_OK;
+    }
+    for (size_t i = 0; i < sizeof(fixed_registers) / sizeof(*fixed_registers); i++) {
+        if (ks_streq(op->name, fixed_registers[i].name)) {
+            *ret_ref = ks_emu_const(d, fixed_registers[i].value[c], bytes);
+            return KS_OK;
+        }
+    }
+    for (size_t i = 0; i < sizeof(varying_registers) / sizeof(*varying_registers); i++)
+        if (ks_streq(op->name, varying_registers[i].name))
+            return varying_register(d, i, c, bytes, ret_ref);
+    return ks_emu_unsupported(d, op->name);
 }
 
 static enum ks_code address_of(struct emu_dec *d, const struct ptx_operand *op, uint32_t bytes, uint32_t *ret_ref)

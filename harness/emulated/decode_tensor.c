@@ -237,16 +237,20 @@ enum ks_code ks_emu_decode_movmatrix(struct emu_dec *d, const char *arg)
     return ks_emu_emit(d, "movmatrix", in);
 }
 
-/* cp.async completes when it is issued; the groups to wait for are therefore always complete. */
+/* cp.async moves its data when it is issued; the check of initialised bytes remembers what has not been waited for. */
 enum ks_code ks_emu_decode_cp(struct emu_dec *d, const char *arg)
 {
     struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE), src = in;
     const struct ptx_insn *p = d->in;
     const struct ptx_var *v;
+    (void)arg;
     if (p->n_mods == 2 && ks_streq(p->mods[0], "async") &&
         (ks_streq(p->mods[1], "commit_group") || ks_streq(p->mods[1], "wait_group") || ks_streq(p->mods[1], "wait_all"))) {
-        KS_TRY(ks_emu_decode_nothing(d, arg));
-        return KS_OK;
+        bool commit = ks_streq(p->mods[1], "commit_group"), all = ks_streq(p->mods[1], "wait_all");
+        if (!commit && !all && (p->n_operands != 1 || p->operands[0].kind != PTX_OP_INT))
+            return ks_emu_unsupported(d, "that operand");
+        in.imm = commit ? 0 : all ? -1 : (int64_t)p->operands[0].bits;
+        return ks_emu_emit(d, commit ? "cp.async.commit" : "cp.async.wait", in);
     }
     static const char *const known[] = {"async", "ca", "cg", "shared", "shared::cta", "shared::cluster", "global"};
     for (uint32_t i = 0; i < p->n_mods; i++) {

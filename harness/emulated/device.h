@@ -90,7 +90,6 @@ struct emu_worker {
     struct emu_mem_count *mem; /* by pc */
     uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
     uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
-    uint64_t max_warp_insts_of_block;
     struct emu_block *free_blocks;
     bool spun; /* the active blocks wait for something outside of themselves */
 };
@@ -181,7 +180,9 @@ struct emu_occupancy {
 void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes,
                       struct emu_occupancy *ret);
 
-/* check hooks */
+/* check hooks.  Shadow bytes of shared and local memory: */
+#define EMU_SHADOW_WRITTEN 1
+#define EMU_SHADOW_ASYNC   2 /* by a cp.async that was not waited for */
 struct emu_access {
     uint64_t ad[EMU_LANES]; /* inactive lanes repeat an active one */
     uint32_t mask;

@@ -54,9 +54,9 @@ struct emu_warp {
     _Alignas(64) uint32_t frame[EMU_LANES]; /* local address of the running function's frame */
     uint32_t tid[3][EMU_LANES];
     uint32_t depth[EMU_LANES];
+    uint32_t async_group[EMU_LANES]; /* cp.async groups committed */
     uint32_t ret_pc[EMU_MAX_DEPTH][EMU_LANES];
     uint32_t ret_frame[EMU_MAX_DEPTH][EMU_LANES];
-    uint32_t n_async_groups;
 };
 
 struct emu_barrier {
@@ -67,8 +67,13 @@ struct emu_barrier {
     uint64_t warps; /* that take part in this phase */
 };
 
+/* A lane's cp.async that it has not waited for; kept while initialised bytes are checked. */
+struct emu_async {
+    uint32_t warp, lane, group;
+    uint32_t offset, bytes; /* of shared memory */
+};
+
 struct emu_launch;
-struct emu_device;
 
 struct emu_block {
     struct emu_launch *launch;
@@ -87,6 +92,7 @@ struct emu_block {
     uint32_t (*vc)[EMU_MAX_WARPS]; /* vector clocks, when checked: vc[w][v] */
     bool faulted;
     uint64_t insts; /* warp instructions executed */
+    KS_VEC(struct emu_async) async;
     uint64_t acquired_time;
     uint32_t next_warp;
 };

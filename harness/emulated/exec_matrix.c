@@ -202,7 +202,35 @@ static void cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
         memset((void *)(uintptr_t)to.ad[i], 0, in->size);
         if (n)
             memcpy((void *)(uintptr_t)to.ad[i], (const void *)(uintptr_t)from.ad[i], n);
+        if (w->block->shared_init) {
+            struct emu_async pending = {w->id, (uint32_t)i, w->async_group[i], (uint32_t)(to.ad[i] - (uintptr_t)w->block->shared),
+                                        in->size};
+            memset(w->block->shared_init + pending.offset, EMU_SHADOW_ASYNC, pending.bytes);
+            ks_vec_push(&w->block->async, pending);
+        }
     }
+}
+
+static void cp_async_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    (void)in;
+    FOR_LANES(i) w->async_group[i] += mask >> i & 1u;
+}
+
+/* imm: groups that may stay pending; -1: wait for everything, committed or not. */
+static void cp_async_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    struct emu_block *b = w->block;
+    size_t kept = 0;
+    for (size_t k = 0; k < b->async.n; k++) {
+        struct emu_async a = b->async.data[k];
+        bool mine = a.warp == w->id && emu_lane(mask, (int)a.lane);
+        if (mine && (in->imm < 0 || (int64_t)a.group < (int64_t)w->async_group[a.lane] - in->imm))
+            memset(b->shared_init + a.offset, EMU_SHADOW_WRITTEN, a.bytes);
+        else
+            b->async.data[kept++] = a;
+    }
+    b->async.n = kept;
 }
 
 const struct emu_row ks_emu_rows_matrix[] = {{"ldmatrix", ldmatrix},
@@ -211,4 +239,6 @@ const struct emu_row ks_emu_rows_matrix[] = {{"ldmatrix", ldmatrix},
                                              {"wmma.load", wmma_load},
                                              {"wmma.store", wmma_store},
                                              {"cp.async", cp_async},
+                                             {"cp.async.commit", cp_async_commit},
+                                             {"cp.async.wait", cp_async_wait},
                                              {NULL, NULL}};

@@ -87,8 +87,7 @@ struct emu_info {
 struct emu_func {
     const struct ptx_func *ptx;
     uint32_t first_pc, end_pc;
-    uint32_t frame_bytes;        /* of local memory: formals, results, call arguments, locals */
-    uint32_t reg_first, reg_end; /* byte range in the register file, saved around recursion */
+    uint32_t frame_bytes; /* of local memory: formals, results, call arguments, locals */
     bool recursive;
     uint32_t module_index; /* of the function in the module: function pointers */
 };

@@ -9,7 +9,6 @@ struct link {
     KS_VEC(const struct ptx_func *) order; /* callees first */
     KS_VEC(const struct ptx_func *) path;
     KS_VEC(const struct ptx_func *) recursive;
-    bool indirect;
 };
 
 static bool contains(const struct ptx_func *const *list, size_t n, const struct ptx_func *f)
@@ -68,7 +67,6 @@ static void visit(struct link *l, const struct ptx_func *f)
             if (g && !g->is_extern)
                 visit(l, g);
         } else if (t) {
-            l->indirect = true;
             for (uint32_t k = 0; k < m->n_funcs; k++)
                 if (!m->funcs[k]->is_extern && !m->funcs[k]->is_entry && address_taken(m, m->funcs[k]))
                     visit(l, m->funcs[k]);
@@ -280,7 +278,6 @@ static void finish(struct link *l)
     p->next_stop = KS_ARENA_ARRAY(a, uint32_t, p->n_code + 1);
     for (uint32_t pc = p->n_code; pc-- > 0;)
         p->next_stop[pc] = p->code[pc].flow != EMU_FLOW_NONE || pc + 1 == p->n_code ? pc : p->next_stop[pc + 1];
-    p->has_indirect = l->indirect;
     const struct ptx_func *k = p->funcs[p->entry].ptx;
     const uint32_t *limit = k->req_ntid[0] ? k->req_ntid : k->max_ntid;
     p->max_threads = limit[0] * limit[1] * limit[2];

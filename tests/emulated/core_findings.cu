@@ -168,6 +168,30 @@ extern "C" __global__ void bad_source(int *o)
         v = __shfl_sync(0x0000ffff, v, 20); // lane 20 is elsewhere
     o[threadIdx.x] = v;
 }
+__device__ void start_copy(float *to, const float *from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+    asm volatile("cp.async.commit_group;");
+}
+extern "C" __global__ void bad_async(const float *a, float *o)
+{
+    __shared__ float s[2][32];
+    start_copy(&s[0][threadIdx.x], a + threadIdx.x);
+    start_copy(&s[1][threadIdx.x], a + threadIdx.x);
+    asm volatile("cp.async.wait_group 1;");
+    o[threadIdx.x] = s[0][threadIdx.x];
+    o[threadIdx.x] += s[1][threadIdx.x]; // the second group may be on its way
+}
+extern "C" __global__ void good_async(const float *a, float *o)
+{
+    __shared__ float s[2][32];
+    start_copy(&s[0][threadIdx.x], a + threadIdx.x);
+    start_copy(&s[1][threadIdx.x], a + threadIdx.x);
+    asm volatile("cp.async.wait_group 1;");
+    o[threadIdx.x] = s[0][threadIdx.x];
+    asm volatile("cp.async.wait_group 0;");
+    o[threadIdx.x] += s[1][threadIdx.x];
+}
 extern "C" __global__ void bad_trap(int *o)
 {
     if (threadIdx.x == 5 && blockIdx.x == 2)

@@ -103,6 +103,8 @@ static void test_all(void)
     expect("bad_hang", launch("bad_hang", 1, 32, 0, &flag), KS_ERR_TIMEOUT, "hang", NULL, NULL);
     expect("bad_mask", launch("bad_mask", 1, 32, 0, &o), KS_OK, "sync-mask", "__shfl_sync", NULL);
     expect("bad_source", launch("bad_source", 1, 32, 0, &o), KS_OK, "shuffle-source", "__shfl_sync", NULL);
+    expect("bad_async", launch("bad_async", 1, 32, 0, &a, &fresh), KS_OK, "async-pending", "+= s[1]", NULL);
+    expect("good_async", launch("good_async", 1, 32, 0, &a, &fresh), KS_OK, NULL, NULL, NULL);
     expect("bad_trap", launch("bad_trap", 4, 32, 0, &o), KS_ERR_DEVICE, "trap", NULL, NULL);
     n = 10;
     expect("bad_assert", launch("bad_assert", 1, 1, 0, &n), KS_ERR_DEVICE, "assert", NULL, NULL);
