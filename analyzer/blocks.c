@@ -52,6 +52,8 @@ static bool is_aligned16(const struct ks_access *a, const struct block_shape *s)
 void ks_accesses_note_blocks(struct ks_kernel *k, const struct ks_launch *launches, size_t n_launches)
 {
     struct block_shape s = shape_of(k, launches, n_launches);
+    for (int d = 0; d < 3; d++)
+        k->block_dim[d] = s.dims[d];
     for (size_t i = 0; i < k->n_accesses; i++) {
         struct ks_access *a = &k->accesses[i];
         a->base_aligned16 = is_aligned16(a, &s);

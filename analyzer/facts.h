@@ -291,9 +291,10 @@ struct ks_kernel {
     bool is_template;
     bool has_launch_bounds;
     bool uses_shuffle, uses_atomics, uses_tensor_cores, uses_inline_asm, calls_unknown;
-    bool early_return;                                   /* a return before the end: barriers after it are not reached by all */
-    bool has_error;                                      /* a parse error inside: not offered to the agent */
-    unsigned uses_thread;                                /* KS_THREAD_*: which components of threadIdx occur */
+    bool early_return;    /* a return before the end: barriers after it are not reached by all */
+    bool has_error;       /* a parse error inside: not offered to the agent */
+    unsigned uses_thread; /* KS_THREAD_*: which components of threadIdx occur */
+    int64_t block_dim[3]; /* threads of a block where every launch in the unit gives the same constant; 0: not known */
     int64_t n_flops_float, n_flops_half, n_flops_double; /* static operations of one pass over the body */
     int64_t n_special;                                   /* exp, log, sin, rsqrt, division... in the body */
 };

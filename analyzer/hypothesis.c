@@ -1,7 +1,6 @@
 #include "analyzer/hypothesis.h"
 
 #include "analyzer/evidence.h"
-#include "analyzer/poly.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -90,20 +89,6 @@ bool ks_node_inside(const struct ks_node *n, const struct ks_node *around)
             return true;
     }
     return false;
-}
-
-int64_t ks_case_block_dim(const struct ks_case *c, int dim)
-{
-    int64_t all = 0;
-    for (size_t i = 0; i < c->facts->n_launches; i++) {
-        int64_t value;
-        if (c->facts->launches[i].kernel != c->kernel)
-            continue;
-        if (!ks_poly_is_const(&c->facts->launches[i].block_dims[dim], &value) || (all && all != value))
-            return 0;
-        all = value;
-    }
-    return all;
 }
 
 /* ---- all cases ---- */

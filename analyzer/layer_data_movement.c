@@ -15,7 +15,7 @@ static double threads_sharing(const struct ks_case *c, const struct ks_access *a
     for (int d = 0; d < 3; d++) {
         if (a->thread_mask & (KS_THREAD_X << d))
             continue;
-        int64_t dim = ks_case_block_dim(c, d);
+        int64_t dim = c->kernel->block_dim[d];
         if (dim == 0)
             return 0.0;
         threads *= (double)dim;

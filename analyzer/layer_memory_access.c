@@ -140,7 +140,7 @@ static bool plain_coef(const struct ks_poly *p, enum ks_var_kind kind, int64_t *
 /* Passes that one request of a warp takes, from the first 32 threads of a block; 1: no conflict, or not known. */
 static int conflict_ways(const struct ks_case *c, const struct ks_access *a)
 {
-    int64_t cx, cy, cz, size = element_bytes(a), bx = ks_case_block_dim(c, 0), by = ks_case_block_dim(c, 1);
+    int64_t cx, cy, cz, size = element_bytes(a), bx = c->kernel->block_dim[0], by = c->kernel->block_dim[1];
     if (!a->index.known || size == 0 || size > 4 || !plain_coef(&a->index, KS_VAR_THREAD_X, &cx) ||
         !plain_coef(&a->index, KS_VAR_THREAD_Y, &cy) || !plain_coef(&a->index, KS_VAR_THREAD_Z, &cz))
         return 1;

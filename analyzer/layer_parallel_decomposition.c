@@ -15,7 +15,7 @@
 
 static void add_shape(struct ks_case *c)
 {
-    int64_t x = ks_case_block_dim(c, 0), y = ks_case_block_dim(c, 1), z = ks_case_block_dim(c, 2);
+    int64_t x = c->kernel->block_dim[0], y = c->kernel->block_dim[1], z = c->kernel->block_dim[2];
     const struct ks_launch *launch = NULL;
     for (size_t i = 0; i < c->facts->n_launches && !launch; i++)
         launch = c->facts->launches[i].kernel == c->kernel ? &c->facts->launches[i] : NULL;

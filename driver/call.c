@@ -70,3 +70,22 @@ enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **ret_path, stru
     bool launched = call->launched && !ks_nvcc_is_self(call->launched);
     return ks_nvcc_find(launched ? call->launched : call->settings.nvcc, ret_path, err);
 }
+
+static void set_or_unset(const char *name, const struct ks_str *value)
+{
+    if (value->len)
+        setenv(name, ks_str_cstr(value), 1);
+    else
+        unsetenv(name);
+}
+
+void ks_call_take_out(const struct ks_call *call, const char *nvcc, struct ks_args *out)
+{
+    KS_AUTO_STR struct ks_str prepend = KS_STR_INIT, append = KS_STR_INIT;
+    bool env_changed = false;
+    ks_cmdline_nvcc_argv(&call->cmdline, nvcc, out, &prepend, &append, &env_changed);
+    if (env_changed) {
+        set_or_unset("NVCC_PREPEND_FLAGS", &prepend);
+        set_or_unset("NVCC_APPEND_FLAGS", &append);
+    }
+}

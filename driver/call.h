@@ -25,5 +25,7 @@ void ks_call_release(struct ks_call *call);
 bool ks_call_asks(const struct ks_call *call);
 /* The real nvcc of this call.  Caller frees. */
 KS_NODISCARD enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **ret_path, struct ks_err *err);
+/* The line for nvcc without our switches.  Takes them out of this process's NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS as well. */
+void ks_call_take_out(const struct ks_call *call, const char *nvcc, struct ks_args *out);
 
 #endif

@@ -16,14 +16,6 @@
 /* What make and shells report for a command that is not there. */
 #define STATUS_NO_NVCC 127
 
-static void set_or_unset(const char *name, const struct ks_str *value)
-{
-    if (value->len)
-        setenv(name, ks_str_cstr(value), 1);
-    else
-        unsetenv(name);
-}
-
 static int fail_without_nvcc(const struct ks_err *err)
 {
     ks_say(KS_SEV_ERROR, "%s; nothing was compiled", err->message);
@@ -66,15 +58,10 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
 {
     const struct ks_cmdline *c = &call->cmdline;
     const struct ks_settings *s = &call->settings;
-    bool bad_settings = call->settings_code != KS_OK, env_changed = false;
+    bool bad_settings = call->settings_code != KS_OK;
     KS_AUTO_ARGS struct ks_args clean;
-    KS_AUTO_STR struct ks_str prepend = KS_STR_INIT, append = KS_STR_INIT;
     ks_args_init(&clean);
-    ks_cmdline_nvcc_argv(c, nvcc, &clean, &prepend, &append, &env_changed);
-    if (env_changed) {
-        set_or_unset("NVCC_PREPEND_FLAGS", &prepend);
-        set_or_unset("NVCC_APPEND_FLAGS", &append);
-    }
+    ks_call_take_out(call, nvcc, &clean);
     /* with a wrong value nobody knows what was wanted: it is said wherever an agent would have spoken */
     struct ks_stand_aside aside = s->o_agent || bad_settings ? ks_stand_aside(c) : (struct ks_stand_aside){true, NULL};
     ks_say_quiet(s->quiet);

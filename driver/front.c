@@ -39,7 +39,7 @@ static int fail(const struct ks_err *err)
 
 /* Becomes "kscc-core NVCC argv...": the core gets the nvcc that was found here, because only this program knows which files are
  * itself. Returns only when it cannot. */
-static int become_core(const char *nvcc, char *const *call)
+static enum ks_code become_core(const char *nvcc, char *const *call, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str core = KS_STR_INIT;
     KS_AUTO_ARGS struct ks_args argv;
@@ -49,8 +49,28 @@ static int become_core(const char *nvcc, char *const *call)
     ks_args_add(&argv, nvcc);
     ks_args_add_all(&argv, call);
     execv(ks_str_cstr(&core), argv.v);
-    ks_say(KS_SEV_ERROR, "cannot run '%s': %s; nothing was compiled", ks_str_cstr(&core), strerror(errno));
+    return ks_fail_errno(err, KS_ERR_NOT_FOUND, "cannot run '%s'", ks_str_cstr(&core));
+}
+
+/* A command, or a question about kscc: nothing can stand in for the core. */
+static int ask_core(char *const *call)
+{
+    struct ks_err err;
+    become_core(KS_CORE_COMMAND, call, &err);
+    ks_say(KS_SEV_ERROR, "%s", err.message);
     return STATUS_NOT_FOUND;
+}
+
+/* Becomes nvcc, with the line as it was, or without our switches when the core that should have had them is missing (a lone copy
+ * of kscc). */
+static int become_nvcc(const struct ks_call *call, const char *nvcc)
+{
+    struct ks_err err;
+    KS_AUTO_ARGS struct ks_args line;
+    ks_args_init(&line);
+    ks_call_take_out(call, nvcc, &line);
+    ks_nvcc_exec(line.v, &err);
+    return fail(&err);
 }
 
 int main(int argc, char **argv)
@@ -62,20 +82,17 @@ int main(int argc, char **argv)
         return fail(&err);
     }
     if (argc > 1 && strcmp(name, "nvcc") != 0 && is_command(argv[1]))
-        return become_core(KS_CORE_COMMAND, argv);
+        return ask_core(argv);
     struct ks_call call;
     KS_AUTO_FREE char *nvcc = NULL;
     ks_call_read(argv, &call);
     if (call.settings.show_help || call.settings.show_version)
-        return become_core(KS_CORE_COMMAND, call.argv);
+        return ask_core(call.argv);
     if (ks_call_find_nvcc(&call, &nvcc, &err) != KS_OK)
         return fail(&err);
-    if (ks_call_asks(&call))
-        return become_core(nvcc, call.argv);
-    KS_AUTO_ARGS struct ks_args plain;
-    ks_args_init(&plain);
-    ks_args_add(&plain, nvcc);
-    ks_args_add_all(&plain, argc > 0 ? call.argv + 1 : call.argv);
-    ks_nvcc_exec(plain.v, &err);
-    return fail(&err);
+    if (ks_call_asks(&call)) {
+        become_core(nvcc, call.argv, &err);
+        ks_say_instead(&err, "compiling with nvcc only");
+    }
+    return become_nvcc(&call, nvcc);
 }

@@ -1,4 +1,4 @@
-#include "driver/search.h"
+#include "driver/search_state.h"
 
 #include "base/hash.h"
 #include "base/process.h"
@@ -11,43 +11,7 @@
 
 #define DEFAULT_TRIALS       24
 #define MAX_IDLE_ROUNDS      6 /* rounds in a row without a trial: the agent has nothing left */
-#define MAX_CONFIRMATIONS    3
 #define MAX_HYPOTHESES_SHOWN 3
-
-/* One judged candidate with its text. */
-struct tried {
-    const char *source;
-    size_t source_len;
-    char hash[65];
-    struct ks_trial trial;
-    struct ks_trial confirm;
-    bool confirmed;
-};
-
-struct ks_search_state {
-    struct ks_arena arena;
-    KS_VEC(struct tried *) tried;
-    KS_VEC(struct ks_attempt) attempts;
-    KS_VEC(struct ks_trial_record) records;
-    KS_VEC(struct ks_asked_record) asked;
-    struct tried *best; /* NULL: the baseline */
-    /* what the agent works on: the best text that the analyzer understood */
-    const char *text;
-    size_t text_len;
-    const struct ks_facts *facts;
-    struct ks_json *hypotheses;     /* owned */
-    const struct ks_json *counters; /* borrowed from profile or best */
-    const struct ks_question *question;
-    size_t question_at; /* trials done when it was asked */
-    bool claims_limit;
-    int idle_rounds;
-    int64_t start_ns;
-};
-
-static double best_speedup(const struct ks_search_state *st)
-{
-    return st->best ? st->best->trial.speedup : 1.0;
-}
 
 /* ---- what is known about the current text --------------------------------------------------------------------------- */
 
@@ -93,7 +57,7 @@ static void trace_hypotheses(struct ks_search *s)
 }
 
 /* The new best becomes what the agent works on, unless the analyzer cannot read it. */
-static void adopt_best(struct ks_search *s)
+void ks_search_adopt_best(struct ks_search *s)
 {
     struct ks_search_state *st = s->state;
     struct ks_diags diags;
@@ -236,112 +200,18 @@ static bool tried_before(const struct ks_search_state *st, const char *hash)
     return false;
 }
 
-/* ---- trials --------------------------------------------------------------------------------------------------------- */
-
-/* Verdict of a text in a phase: from the journal, else from the session.  *ret_fresh: it ran now. */
-static enum ks_code judge(struct ks_search *s, const char *phase, const struct tried *t, struct ks_trial *ret, bool *ret_fresh,
-                          struct ks_err *err)
-{
-    *ret_fresh = false;
-    if (ks_journal_find(s->journal, phase, t->hash, ret))
-        return KS_OK;
-    bool confirm = strcmp(phase, "confirm") == 0;
-    struct ks_verdict v = {0};
-    KS_TRY(confirm ? ks_session_confirm(s->session, t->source, t->source_len, &v, err)
-                   : ks_session_try(s->session, t->source, t->source_len, &v, err));
-    ks_trial_from_verdict(&v, s->contract, ret);
-    KS_AUTO_JSON struct ks_json *whole = ks_verdict_to_json(&v, s->contract);
-    ks_verdict_release(&v);
-    *ret_fresh = true;
-    ks_trace_wall(s->trace, ks_json_wall_part(whole));
-    return KS_OK;
-}
-
-static void trace_verdict(struct ks_search *s, const char *phase, const struct tried *t, const struct ks_trial *trial)
-{
-    struct ks_json *j = ks_json_object();
-    ks_json_set_str(j, "phase", phase);
-    ks_json_set_str(j, "candidate", t->hash);
-    ks_json_set(j, "verdict", ks_json_copy(trial->verdict));
-    ks_trace_event(s->trace, "verdict", j);
-}
-
-static void journal(struct ks_search *s, const char *phase, const struct tried *t, const struct ks_trial *trial)
-{
-    struct ks_err err;
-    if (ks_journal_append(s->journal_path, phase, t->hash, trial, &err) != KS_OK)
-        ks_say_instead(&err, "this trial would run again after an interruption");
-}
-
-static void record(struct ks_search *s, const struct ks_proposal *p, struct tried *t)
-{
-    struct ks_search_state *st = s->state;
-    const struct ks_trial *trial = &t->trial;
-    double before = best_speedup(st);
-    bool accepted = trial->outcome == KS_OUTCOME_ACCEPTED;
-    bool improved = accepted && trial->speedup > before;
-    struct ks_attempt a = {.source = t->source,
-                           .layer = p->layer,
-                           .transform = ks_arena_strdup(&st->arena, p->transform ? p->transform : ""),
-                           .accepted = accepted,
-                           .correct = trial->correct,
-                           .failed_gate = trial->failed_gate,
-                           .reason = trial->reason,
-                           .speedup = trial->speedup,
-                           .predicted = p->predicted_speedup};
-    struct ks_trial_record r = {.layer = p->layer,
-                                .accepted = accepted,
-                                .improved = improved,
-                                .failed_gate = trial->failed_gate,
-                                .predicted = p->predicted_speedup,
-                                .measured = trial->speedup > 0 ? trial->speedup / before : 0};
-    ks_vec_push(&st->attempts, a);
-    ks_vec_push(&st->records, r);
-    ks_vec_push(&st->tried, t);
-    KS_AUTO_STR struct ks_str line = KS_STR_INIT, gates = KS_STR_INIT;
-    ks_trial_describe(trial, &line);
-    ks_trial_gates(trial, &gates);
-    ks_say_progress("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
-    ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a.transform, ks_str_cstr(&line),
-                    improved   ? ", new best"
-                    : accepted ? ", not faster than the best so far"
-                               : "");
-    if (improved) {
-        st->best = t;
-        adopt_best(s);
-    }
-}
-
-static enum ks_code try_proposal(struct ks_search *s, const struct ks_proposal *p, const char *hash, struct ks_err *err)
-{
-    struct ks_search_state *st = s->state;
-    struct tried *t = KS_ARENA_NEW(&st->arena, struct tried);
-    t->source = ks_arena_strndup(&st->arena, p->source, p->source_len);
-    t->source_len = p->source_len;
-    memcpy(t->hash, hash, sizeof(t->hash));
-    ks_say_progress("hypothesis (%s): %s; predicts %.2fx", ks_layer_text(p->layer), p->hypothesis, p->predicted_speedup);
-    bool fresh;
-    KS_TRY(judge(s, "trial", t, &t->trial, &fresh, err));
-    if (fresh && ks_stop_asked()) {
-        /* the signal may have hit the worker too: this verdict says nothing about the candidate */
-        ks_trial_release(&t->trial);
-        return KS_OK;
-    }
-    if (fresh)
-        journal(s, "trial", t, &t->trial);
-    trace_verdict(s, "trial", t, &t->trial);
-    record(s, p, t);
-    return KS_OK;
-}
-
 /* One round.  An idle round ends without a trial. */
 static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
 {
     struct ks_search_state *st = s->state;
     struct ks_proposal p = {.layer = KS_N_LAYERS};
     bool asked = ask(s);
-    KS_TRY(propose(s, &p, err));
     enum ks_code code = KS_OK;
+    if (propose(s, &p, err) != KS_OK) { /* what was found so far stands */
+        ks_say_instead(err, "the search ends here");
+        st->idle_rounds = MAX_IDLE_ROUNDS;
+        return KS_OK;
+    }
     char hash[65] = "";
     bool idle = true;
     st->claims_limit = p.source == NULL;
@@ -355,51 +225,12 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     else if (p.source && idle)
         ks_say_progress("proposal %s was tried before: not tried again", p.transform ? p.transform : "");
     else if (p.source)
-        code = try_proposal(s, &p, hash, err);
+        code = ks_search_try(s, &p, hash, err);
     st->idle_rounds = idle ? st->idle_rounds + 1 : 0;
     if (!p.source && !asked) /* nothing to try, and nobody to point elsewhere: the next round would be the same */
         st->idle_rounds = MAX_IDLE_ROUNDS;
     ks_proposal_release(&p);
     return code;
-}
-
-/* ---- confirmation --------------------------------------------------------------------------------------------------- */
-
-static struct tried *next_to_confirm(const struct ks_search_state *st)
-{
-    struct tried *best = NULL;
-    for (size_t i = 0; i < st->tried.n; i++) {
-        struct tried *t = st->tried.data[i];
-        if (t->trial.outcome == KS_OUTCOME_ACCEPTED && !t->confirmed && (!best || t->trial.speedup > best->trial.speedup))
-            best = t;
-    }
-    return best;
-}
-
-static enum ks_code confirm_best(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err)
-{
-    for (int i = 0; i < MAX_CONFIRMATIONS; i++) {
-        struct tried *t = next_to_confirm(s->state);
-        bool fresh;
-        if (!t)
-            break;
-        KS_TRY(judge(s, "confirm", t, &t->confirm, &fresh, err));
-        t->confirmed = true;
-        if (fresh)
-            journal(s, "confirm", t, &t->confirm);
-        trace_verdict(s, "confirm", t, &t->confirm);
-        KS_AUTO_STR struct ks_str line = KS_STR_INIT;
-        ks_trial_describe(&t->confirm, &line);
-        ks_say_progress("confirmation on fresh seeds and hidden shapes: %s", ks_str_cstr(&line));
-        if (t->confirm.outcome != KS_OUTCOME_ACCEPTED)
-            continue;
-        ret->source = t->source;
-        ret->source_len = t->source_len;
-        ret->trial = &t->trial;
-        ret->confirm = &t->confirm;
-        break;
-    }
-    return KS_OK;
 }
 
 enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err)
@@ -423,7 +254,7 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     r.n_trials = (int64_t)st->tried.n;
     ks_say_progress("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
                     r.n_trials == 1 ? "" : "s", (long long)r.n_accepted);
-    KS_TRY(confirm_best(s, &r, err));
+    KS_TRY(ks_search_confirm(s, &r, err));
     *ret = r;
     return KS_OK;
 }

@@ -275,7 +275,7 @@ static void resources_parse(struct ks_built *b, const char *text)
             while (smem && smem > q && smem[-1] >= '0' && smem[-1] <= '9')
                 smem--;
             if (smem)
-                k->shared_bytes = atoi(smem);
+                k->shared_bytes = (int)strtol(smem, NULL, 10);
             k = NULL;
         }
         p = *end ? end + 1 : end;

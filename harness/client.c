@@ -183,8 +183,8 @@ static enum ks_code explain_death(struct ks_worker *w, const char *during, struc
         name[sizeof name - 1] = 0;
         if (!head->refused_syscall)
             return ks_fail(err, KS_ERR_SANDBOX,
-                           "the candidate made a system call that is refused to it, with signals blocked (as system() and "
-                           "posix_spawn() do)");
+                           "the candidate made a system call that is refused to it, with signals blocked (as system and "
+                           "posix_spawn do)");
         return ks_fail(err, KS_ERR_SANDBOX, "the candidate made a system call that is refused to it: %s (number %d)",
                        name[0] ? name : "?", (int)head->refused_syscall - 1);
     }

@@ -101,7 +101,7 @@ static bool numerics_case(struct ks_trial *t, const struct ks_case *k, size_t in
     if (run.code != KS_OK) {
         fault(t, k, &run);
     } else if (run.touched || run.returned_error) {
-        ks_gate_fail(t, KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where), ks_str_cstr(&run.problem));
+        ks_gate_fail(t, run.outside ? KS_GATE_SAFETY : KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where), ks_str_cstr(&run.problem));
     } else if (s->base_threads > 0 && ks_worker_threads(t->arm.worker) > s->base_threads + spare_threads) {
         ks_gate_fail(t, KS_GATE_ADMISSION, NULL, "at %s: the call leaves threads running (%d, the original has %d)",
                      ks_str_cstr(&where), ks_worker_threads(t->arm.worker), s->base_threads);

@@ -27,7 +27,7 @@ static bool device_find(void)
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (visible && strncmp(visible, "GPU-", 4) == 0 && nvml.by_uuid)
         return nvml.by_uuid(visible, &nvml.device) == 0;
-    return nvml.by_index(visible && *visible >= '0' && *visible <= '9' ? (unsigned)atoi(visible) : 0, &nvml.device) == 0;
+    return nvml.by_index(visible && *visible >= '0' && *visible <= '9' ? (unsigned)strtoul(visible, NULL, 10) : 0, &nvml.device) == 0;
 }
 
 static void load(void)

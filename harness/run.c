@@ -223,10 +223,10 @@ static void untouched_check(struct ks_session *s, struct ks_arm *arm, const stru
             ret->touched = true;
             ks_str_addf(&ret->problem, "writes to its input '%s'", b->name);
         } else if (!red_intact(data - red, red, opt->poison ^ 0x00010001u)) {
-            ret->touched = true;
+            ret->touched = ret->outside = true;
             ks_str_addf(&ret->problem, "writes in front of '%s'", b->name);
         } else if (!red_intact(data + ALIGN_UP(l->buf[i].bytes, 4), red >= 4 ? red - 4 : 0, opt->poison ^ 0x00010001u)) {
-            ret->touched = true;
+            ret->touched = ret->outside = true;
             ks_str_addf(&ret->problem, "writes behind '%s'", b->name);
         }
     }

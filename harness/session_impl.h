@@ -55,6 +55,7 @@ struct ks_run {
     double device_ns, late_ns;
     int64_t wall_ns;
     bool touched;          /* wrote an input or a red zone */
+    bool outside;          /* it was a red zone: an access out of bounds */
     struct ks_str problem; /* what was touched, or what the entry returned */
     bool returned_error;
 };

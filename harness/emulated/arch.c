@@ -14,7 +14,7 @@ const struct emu_arch *ks_emu_arch_find(const char *name)
     const char *digits = strpbrk(name, "0123456789");
     if (!digits || !(ks_str_starts(name, "sm_") || ks_str_starts(name, "compute_")))
         return NULL;
-    int cc = atoi(digits);
+    int cc = (int)strtol(digits, NULL, 10);
     size_t len = strspn(digits, "0123456789");
     if (digits[len] && !((digits[len] == 'a' || digits[len] == 'f') && digits[len + 1] == 0))
         return NULL;

@@ -120,9 +120,14 @@ static double take_unique(struct ks_emu *emu, const struct emu_launch *l, uint8_
             continue;
         size_t first = (size_t)(a->base - emu->arena) / EMU_SECTOR / 8, bytes = a->size / EMU_SECTOR / 8 + 2;
         uint8_t *at = plane + first;
-        for (size_t k = 0; k < bytes; k++)
-            n += (uint64_t)__builtin_popcount(at[k]);
-        memset(at, 0, bytes);
+        for (size_t k = 0; k < bytes; k += 8) { /* a gap follows every allocation, so whole words are its own */
+            uint64_t word;
+            memcpy(&word, at + k, 8);
+            if (!word)
+                continue;
+            n += (uint64_t)__builtin_popcountll(word);
+            memset(at + k, 0, 8);
+        }
     }
     return (double)n * EMU_SECTOR;
 }

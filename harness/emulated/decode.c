@@ -181,7 +181,7 @@ static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand
         }
     }
     if (ks_str_starts(n, "%envreg")) {
-        *ret_ref = ks_emu_reloc(d, EMU_RELOC_ENVREG, bytes, 0, 0, (uint32_t)atoi(n + 7));
+        *ret_ref = ks_emu_reloc(d, EMU_RELOC_ENVREG, bytes, 0, 0, (uint32_t)strtoul(n + 7, NULL, 10));
         return KS_OK;
     }
     static const struct {

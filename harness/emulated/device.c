@@ -25,6 +25,15 @@ static bool cpu_is_enough(void)
 #endif
 }
 
+/* Counts all live memory as written: its history is unknown. */
+static void forget_history(struct ks_emu *emu)
+{
+    for (size_t i = 0; i < emu->allocs.n; i++)
+        if (emu->allocs.data[i].live)
+            ks_emu_mark_init(emu, emu->allocs.data[i].base, emu->allocs.data[i].size, true);
+    emu->unchecked_launch = false;
+}
+
 /* Planes that the chosen checks need.  False: no address space. */
 static bool map_planes(struct ks_emu *emu)
 {
@@ -32,10 +41,7 @@ static bool map_planes(struct ks_emu *emu)
         emu->init_plane = ks_emu_plane_map(emu->arena_bytes / 8);
         if (!emu->init_plane)
             return false;
-        /* what exists already counts as written: its history is unknown */
-        for (size_t i = 0; i < emu->allocs.n; i++)
-            if (emu->allocs.data[i].live)
-                ks_emu_mark_init(emu, emu->allocs.data[i].base, emu->allocs.data[i].size, true);
+        forget_history(emu);
     }
     if (emu->config.checks & KS_EMU_CHECK_RACE && !emu->race_plane) {
         emu->race_plane = ks_emu_plane_map(emu->arena_bytes / 4 * sizeof(struct emu_race_word));
@@ -49,6 +55,22 @@ static bool map_planes(struct ks_emu *emu)
             return false;
     }
     return true;
+}
+
+static void release_planes(struct ks_emu *emu)
+{
+    const struct {
+        void *plane;
+        size_t bytes;
+    } all[] = {{emu->init_plane, emu->arena_bytes / 8},
+               {emu->race_plane, emu->arena_bytes / 4 * sizeof(struct emu_race_word)},
+               {emu->read_plane, emu->arena_bytes / EMU_SECTOR / 8},
+               {emu->write_plane, emu->arena_bytes / EMU_SECTOR / 8}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        if (all[i].plane)
+            (void)munmap(all[i].plane, all[i].bytes);
+    emu->init_plane = emu->read_plane = emu->write_plane = NULL;
+    emu->race_plane = NULL;
 }
 
 enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err)
@@ -78,6 +100,7 @@ enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_
         emu->arena = p;
         if (map_planes(emu))
             break;
+        release_planes(emu);
         (void)munmap(p, emu->arena_bytes);
         emu->arena = NULL;
     }
@@ -108,14 +131,7 @@ void ks_emu_free(struct ks_emu *emu)
     ks_vec_release(&emu->allocs);
     if (emu->arena)
         (void)munmap(emu->arena, emu->arena_bytes);
-    if (emu->init_plane)
-        (void)munmap(emu->init_plane, emu->arena_bytes / 8);
-    if (emu->race_plane)
-        (void)munmap(emu->race_plane, emu->arena_bytes / 4 * sizeof(struct emu_race_word));
-    if (emu->read_plane)
-        (void)munmap(emu->read_plane, emu->arena_bytes / EMU_SECTOR / 8);
-    if (emu->write_plane)
-        (void)munmap(emu->write_plane, emu->arena_bytes / EMU_SECTOR / 8);
+    release_planes(emu);
     (void)pthread_mutex_destroy(&emu->lock);
     free(emu);
 }
@@ -126,6 +142,8 @@ void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config)
     emu->config.arch = emu->arch_name;
     if (!map_planes(emu)) /* without the address space for a shadow its check stays off */
         emu->config.checks &= ~((emu->init_plane ? 0 : KS_EMU_CHECK_INIT) | (emu->race_plane ? 0 : KS_EMU_CHECK_RACE));
+    if ((emu->config.checks & KS_EMU_CHECK_INIT) && emu->unchecked_launch) /* kernels wrote without a record of it */
+        forget_history(emu);
     if (!emu->read_plane || !emu->write_plane)
         emu->config.counters = false;
 }
@@ -135,7 +153,14 @@ void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config)
 static void fill_pattern(void *dst, size_t n, uint32_t pattern)
 {
     uint8_t *d = dst;
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    if (pattern == (pattern & 0xffu) * 0x01010101u) {
+        memset(dst, (int)(pattern & 0xffu), n);
+        return;
+    }
+    for (; i + 4 <= n; i += 4)
+        memcpy(d + i, &pattern, 4);
+    for (; i < n; i++)
         d[i] = (uint8_t)(pattern >> (i & 3) * 8);
 }
 

@@ -60,7 +60,8 @@ struct ks_emu {
     struct emu_race_word *race_plane;
     uint32_t next_segment; /* race segments are numbered through all launches */
     uint32_t launch_number;
-    uint8_t *param_block; /* of the running kernel */
+    bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
+    uint8_t *param_block;  /* of the running kernel */
     KS_VEC(struct emu_finding *) findings;
     KS_VEC(struct emu_counters *) counters;
     double modelled_ns;
@@ -167,6 +168,8 @@ void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, 
 /* Reports and ends the launch with `code`. */
 void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
                   const char *space, const char *fmt, ...) KS_PRINTF(8, 9);
+/* A launch failed in `after_block`: what later blocks showed before they were stopped depends on timing and is dropped. */
+void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_block);
 void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_file, uint32_t *ret_line, uint32_t *ret_ptx_line);
 
 /* counters.c, model.c */

@@ -39,7 +39,9 @@ struct ks_emu_config {
 
 KS_NODISCARD enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err);
 void ks_emu_free(struct ks_emu *emu);
-void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config); /* arch must stay the same */
+/* arch must stay the same.  Switching KS_EMU_CHECK_INIT on after launches without it counts all memory as written: poison what is
+ * not. */
+void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config);
 
 /* name: label shown in findings ("q", or NULL).  Contents start uninitialised (poisoned).  NULL when the device is full. */
 void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name);

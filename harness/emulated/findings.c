@@ -14,7 +14,7 @@ struct emu_finding {
     char *kernel, *file, *text, *allocation;
     uint64_t block, offset;
     uint32_t grid[3], thread[3];
-    uint32_t line, ptx_line, count;
+    uint32_t line, ptx_line, count, launch;
     bool has_offset;
     struct emu_party other;
     char *other_file;
@@ -100,7 +100,8 @@ static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, con
     struct ks_emu *emu = l->emu;
     const char *file;
     struct emu_finding *f = ks_xcalloc(1, sizeof(*f));
-    *f = (struct emu_finding){.kind = kind, .access = access, .space = space, .block = w->block->linear, .count = 1};
+    *f = (struct emu_finding){
+        .kind = kind, .access = access, .space = space, .block = w->block->linear, .count = 1, .launch = l->number};
     memcpy(f->grid, l->grid, sizeof(f->grid));
     for (int i = 0; i < 3; i++)
         f->thread[i] = w->tid[i][lane & 31];
@@ -170,6 +171,19 @@ void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int l
                          w->block->id[1], w->block->id[2], w->tid[0][lane & 31], w->tid[1][lane & 31], w->tid[2][lane & 31]);
     }
     (void)pthread_mutex_unlock(&l->emu->lock);
+}
+
+void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_block)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < emu->findings.n; i++) {
+        struct emu_finding *f = emu->findings.data[i];
+        if (f->launch == launch && f->block > after_block)
+            finding_free(f);
+        else
+            emu->findings.data[kept++] = f;
+    }
+    emu->findings.n = kept;
 }
 
 /* ------------------------------------------------------------------------------------------------ out */

@@ -185,6 +185,8 @@ static int count_threads(const struct emu_launch *l)
     long n = c->n_threads > 0 ? c->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
     if (l->program->ordered || l->cooperative || (l->checks & KS_EMU_CHECK_RACE) || n < 1)
         n = 1;
+    if (l->n_blocks * l->threads_per_block < 8192) /* starting threads would take longer */
+        n = 1;
     if ((uint64_t)n > l->n_blocks)
         n = (long)l->n_blocks;
     return n > 64 ? 64 : (int)n;
@@ -244,6 +246,7 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
     ks_emu_race_end(l);
     free(l->pool);
     if (l->fail_code != KS_OK) {
+        ks_emu_findings_forget(emu, l->number, l->fail_block);
         if (err)
             *err = l->fail;
         return l->fail_code;
@@ -306,6 +309,8 @@ enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, cons
     for (uint32_t i = 0; i < p->n_params; i++)
         memcpy(l.param_block + p->param_offset[i], c->args[i], p->param_size[i]);
     ks_emu_mark_init(emu, l.param_block, p->param_bytes, true);
+    if (!(l.checks & KS_EMU_CHECK_INIT))
+        emu->unchecked_launch = true;
     enum ks_code code = run(&l, err);
     struct ks_err ignored;
     if (l.grid_workspace)

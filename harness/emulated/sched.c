@@ -5,6 +5,7 @@
  * lane make progress: a fragment that spins uses up its quantum and is passed over. */
 
 #define FRAG_QUANTUM 4096
+#define SPIN_QUANTUM 256 /* where lanes may wait for each other */
 
 static void drop_frag(struct emu_warp *w, uint32_t k)
 {
@@ -387,7 +388,7 @@ enum emu_warp_result ks_emu_warp_run(struct emu_warp *w, uint64_t quantum)
 {
     struct emu_worker *wk = w->worker;
     const struct emu_program *p = wk->launch->program;
-    uint64_t used = 0;
+    uint64_t used = 0, patience = p->may_spin ? SPIN_QUANTUM : FRAG_QUANTUM;
     for (;;) {
         if (w->n_frags > 1)
             merge(w);
@@ -430,7 +431,7 @@ enum emu_warp_result ks_emu_warp_run(struct emu_warp *w, uint64_t quantum)
                 return EMU_WARP_FAILED;
             if (s == STEP_YIELD || used >= quantum)
                 return EMU_WARP_QUANTUM;
-            if (w->n_frags > 1 && used - began >= FRAG_QUANTUM && s == STEP_ON) {
+            if (w->n_frags > 1 && used - began >= patience && s == STEP_ON) {
                 f->passed = true;
                 break;
             }

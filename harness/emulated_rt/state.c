@@ -68,7 +68,7 @@ struct ks_emu *rt_emu(void)
     const char *arch = getenv("KSCC_EMU_ARCH"), *checks = getenv("KSCC_EMU_CHECKS"), *threads = getenv("KSCC_EMU_THREADS");
     struct ks_emu_config config = {.arch = arch && *arch ? arch : "sm_90a",
                                    .checks = checks && strcmp(checks, "all") == 0 ? KS_EMU_CHECK_ALL : KS_EMU_CHECK_BOUNDS,
-                                   .n_threads = threads ? atoi(threads) : 0};
+                                   .n_threads = threads ? (int)strtol(threads, NULL, 10) : 0};
     enum ks_code code = device_make(&config);
     if (code != KS_OK) {
         sticky = cudaErrorInitializationError;

@@ -66,7 +66,7 @@ static void registers_set(char *text)
         char *eq = strrchr(item, '=');
         if (eq) {
             *eq = 0;
-            rt.set_registers(item, atoi(eq + 1));
+            rt.set_registers(item, (int)strtol(eq + 1, NULL, 10));
         }
     }
 }

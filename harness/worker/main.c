@@ -262,13 +262,22 @@ static enum ks_code obey(struct worker *w, const struct ks_wire_command *c, stru
     return ks_fail(err, KS_ERR_PROTOCOL, "obey unknown command %u", (unsigned)c->op);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* A sanitized build of ours must die of a candidate's signal as any other build does. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:detect_leaks=0";
+}
+#endif
+
 /* Everything inherited but the three standard descriptors and the two of the parent is closed. */
 static bool descriptors_take(int argc, char **argv)
 {
     if (argc != 3)
         return false;
-    socket_fd = atoi(argv[1]);
-    shm_fd = atoi(argv[2]);
+    socket_fd = (int)strtol(argv[1], NULL, 10);
+    shm_fd = (int)strtol(argv[2], NULL, 10);
     if (socket_fd < 3 || shm_fd < 3 || socket_fd == shm_fd)
         return false;
     unsigned lo = (unsigned)(socket_fd < shm_fd ? socket_fd : shm_fd), hi = (unsigned)(socket_fd < shm_fd ? shm_fd : socket_fd);

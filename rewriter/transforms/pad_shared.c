@@ -129,6 +129,17 @@ static bool judge(const struct ks_kernel *k, const struct ks_shared *a, int64_t 
     return p->before >= 2 && p->after < p->before;
 }
 
+/* All launches have one constant block, so that what holds for one holds for all. */
+static bool same_blocks(const struct ks_launch *const *launches, size_t n)
+{
+    for (size_t i = 0; i < n && n <= 16; i++)
+        for (int axis = 0; axis < 3; axis++)
+            if (ks_launch_block_dim(launches[i], axis) < 1 ||
+                ks_launch_block_dim(launches[i], axis) != ks_launch_block_dim(launches[0], axis))
+                return false;
+    return n <= 16;
+}
+
 void ks_tf_pad_shared_enumerate(const struct ks_rewrite_view *v, struct ks_sites *out)
 {
     const struct ks_kernel *kernels[32];
@@ -137,7 +148,7 @@ void ks_tf_pad_shared_enumerate(const struct ks_rewrite_view *v, struct ks_sites
         const struct ks_kernel *k = kernels[i];
         const struct ks_launch *launches[16];
         size_t n_launches = ks_text_launches_of(v->facts, k, launches, 16);
-        int64_t block_x = n_launches > 0 ? ks_launch_block_dim(launches[0], 0) : -1;
+        int64_t block_x = n_launches > 0 && same_blocks(launches, n_launches) ? ks_launch_block_dim(launches[0], 0) : -1;
         for (size_t s = 0; s < k->n_shared && block_x > 0; s++) {
             const struct ks_shared *a = &k->shared[s];
             struct pad_plan *p = KS_ARENA_NEW(v->arena, struct pad_plan);

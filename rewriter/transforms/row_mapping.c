@@ -3,6 +3,7 @@
  * reduce is combined with shuffles, and everything else is computed alike by all lanes; stores outside the loops are left to lane
  * 0. */
 #include "rewriter/idiom.h"
+#include "rewriter/launch.h"
 #include "rewriter/promise.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ struct row_plan {
     const struct ks_launch *launches[MAX_LAUNCHES];
     size_t n_launches;
     int64_t threads;
+    bool sets_block; /* the launches' block is not a constant: it becomes `threads`, and the grid is computed from the guard */
 };
 
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
@@ -38,8 +40,20 @@ static bool declared_in(const struct ks_symbol *s, const struct ks_node *scope)
     return s->decl && ks_node_contains(scope, s->decl);
 }
 
-/* A sum starts at zero in the same block as the loop, and nothing else adds to it; extrema may start anywhere. */
-static bool sum_starts_fresh(const struct ks_facts *f, const struct ks_reduce *r, const struct ks_loop *loop)
+struct write_query {
+    const struct ks_symbol *symbol;
+    uint32_t begin, end;
+};
+
+static bool is_write_between(const struct ks_node *n, void *ctx)
+{
+    const struct write_query *q = ctx;
+    return n->span.begin >= q->begin && n->span.end <= q->end && ks_idiom_is_assign(n) &&
+           ks_node_is_ref(n->children[0], q->symbol);
+}
+
+/* A sum is zero when the loop begins: declared so in the same block, and not written before.  Extrema may start anywhere. */
+static bool sum_starts_fresh(const struct row_plan *p, const struct ks_reduce *r, const struct ks_loop *loop)
 {
     const struct ks_symbol *acc = ks_node_unparen(r->target)->symbol;
     if (!ks_idiom_identity(r->op, acc->type))
@@ -47,8 +61,11 @@ static bool sum_starts_fresh(const struct ks_facts *f, const struct ks_reduce *r
     if (r->op != KS_REDUCE_SUM)
         return true;
     const struct ks_node *decl = ks_node_stmt(acc->decl);
-    return acc->n_writes == 1 && acc->decl->n_children > 0 &&
-           ks_idiom_is_zero(f, acc->decl->children[acc->decl->n_children - 1]) && decl && decl->parent == loop->node->parent;
+    if (!decl || acc->decl->n_children == 0 || !ks_idiom_is_zero(p->facts, acc->decl->children[acc->decl->n_children - 1]) ||
+        decl->parent != loop->node->parent)
+        return false;
+    struct write_query q = {acc, decl->span.end, loop->node->span.begin};
+    return !ks_node_find(p->o.kernel->body, is_write_between, &q);
 }
 
 static bool body_fits(const struct row_plan *p, const struct ks_node *n, struct lane_loop *l, bool in_inner_loop);
@@ -76,8 +93,8 @@ static bool assign_fits(const struct row_plan *p, const struct ks_node *n, struc
     if (s != l->loop->variable && declared_in(s, l->loop->node))
         return true;
     struct ks_reduce r;
-    if (!ks_idiom_is_reduction(n, &r) || l->n_sums == MAX_SUMS || ks_node_uses(r.value, s) ||
-        !sum_starts_fresh(p->facts, &r, l->loop) || ks_node_count_uses(l->loop->node, s) != ks_node_count_uses(n, s))
+    if (!ks_idiom_is_reduction(n, &r) || l->n_sums == MAX_SUMS || ks_node_uses(r.value, s) || !sum_starts_fresh(p, &r, l->loop) ||
+        ks_node_count_uses(l->loop->node, s) != ks_node_count_uses(n, s))
         return false;
     l->sums[l->n_sums++] = r;
     return true;
@@ -89,7 +106,7 @@ static bool if_fits(const struct row_plan *p, const struct ks_node *n, struct la
     if (ks_idiom_is_reduction(n, &r) && r.target && ks_node_unparen(r.target)->kind == KS_NODE_DECL_REF &&
         !declared_in(ks_node_unparen(r.target)->symbol, l->loop->node)) {
         const struct ks_symbol *s = ks_node_unparen(r.target)->symbol;
-        if (l->n_sums == MAX_SUMS || ks_node_has_side_effects(r.value) || !sum_starts_fresh(p->facts, &r, l->loop) ||
+        if (l->n_sums == MAX_SUMS || ks_node_has_side_effects(r.value) || !sum_starts_fresh(p, &r, l->loop) ||
             ks_node_count_uses(l->loop->node, s) != ks_node_count_uses(n, s))
             return false;
         l->sums[l->n_sums++] = r;
@@ -200,9 +217,10 @@ static bool read_stmt(struct row_plan *p, const struct ks_node *n)
     if (n->kind == KS_NODE_FOR) {
         if (read_lane_loop(p, n))
             return true;
+        /* A walk along the row that must stay serial would be done by every lane: nothing is won then. */
         const struct ks_loop *loop = ks_idiom_loop_of(p->o.kernel, n);
-        return ks_idiom_is_unit_loop(loop) && declared_in(loop->variable, n) && !ks_node_has_side_effects(loop->bound) &&
-               read_stmt(p, n->children[3]);
+        return ks_idiom_is_unit_loop(loop) && !walks_along(p, loop) && declared_in(loop->variable, n) &&
+               !ks_node_has_side_effects(loop->bound) && read_stmt(p, n->children[3]);
     }
     if (!ks_idiom_is_assign(n) || (n->n_children > 1 && ks_node_has_side_effects(n->children[1])))
         return false;
@@ -276,6 +294,28 @@ static bool order_lanes(struct row_plan *p, const struct ks_facts *f, struct ks_
     return true;
 }
 
+/* The launches' blocks: one constant, or whatever the host computes where the guard tells how many rows there are. */
+static bool read_blocks(const struct ks_rewrite_view *v, struct row_plan *p)
+{
+    const struct ks_node *limit = ks_outline_limit(&p->o, p->row);
+    p->threads = ks_launch_block_dim(p->launches[0], 0);
+    for (size_t i = 0; i < p->n_launches; i++) {
+        const struct ks_launch *l = p->launches[i];
+        if (!ks_idiom_can_set_dims(l, false) || !ks_idiom_can_set_dims(l, true) || ks_launch_block_dim(l, 1) != 1 ||
+            ks_launch_block_dim(l, 2) != 1)
+            return false;
+        if (ks_launch_block_dim(l, 0) != p->threads || p->threads < 32 || p->threads % 32 != 0 || p->threads > 1024)
+            p->sets_block = true;
+    }
+    if (!p->sets_block)
+        return p->o.id_block[0] == 0 || p->o.id_block[0] == p->threads;
+    p->threads = 256;
+    for (size_t i = 0; i < p->n_launches; i++)
+        if (!limit || !ks_idiom_host_text(v->facts, p->launches[i], limit, v->arena))
+            return false;
+    return p->o.id_block[0] == 0;
+}
+
 static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k, struct row_plan *p)
 {
     *p = (struct row_plan){.facts = v->facts};
@@ -287,12 +327,7 @@ static bool read_plan(const struct ks_rewrite_view *v, const struct ks_kernel *k
     if (!ks_node_editable(init) || ks_idiom_count_builtins(k->body) != ks_idiom_count_builtins(init))
         return false;
     p->n_launches = ks_idiom_own_launches(v, k, p->launches, MAX_LAUNCHES);
-    p->threads = p->n_launches > 0 ? ks_launch_block_dim(p->launches[0], 0) : -1;
-    for (size_t i = 0; i < p->n_launches; i++)
-        if (ks_launch_block_dim(p->launches[i], 0) != p->threads || ks_launch_block_dim(p->launches[i], 1) != 1 ||
-            ks_launch_block_dim(p->launches[i], 2) != 1 || !ks_idiom_can_set_dims(p->launches[i], false))
-            return false;
-    if (p->threads < 32 || p->threads % 32 != 0 || p->threads > 1024 || (p->o.id_block[0] != 0 && p->o.id_block[0] != p->threads))
+    if (p->n_launches == 0 || !read_blocks(v, p))
         return false;
     if (!read_stmts(p, p->o.setup, p->o.n_setup) || !read_stmts(p, p->o.work, p->o.n_work) || p->n_loops == 0)
         return false;
@@ -351,23 +386,23 @@ struct row_writer {
     bool block;
     const char *lane; /* name of the lane variable */
     struct ks_str helpers;
-    const char *made[6]; /* names of helpers, by op and whether float */
+    const char *made[3][4]; /* names of helpers, by operation and type */
 };
 
 /* Emits the function that combines a value over the lanes, once for each operation and type. */
-static const char *helper_name(struct row_writer *w, const struct ks_reduce *r, size_t slot_type)
+static const char *helper_name(struct row_writer *w, const struct ks_reduce *r)
 {
     static const char *const op_names[] = {"sum", "max", "min"};
-    size_t slot = (size_t)r->op * 2 + slot_type;
     struct ks_arena *arena = w->v->arena;
-    if (w->made[slot])
-        return w->made[slot];
     const struct ks_type *t = ks_node_unparen(r->target)->symbol->type;
-    const char *type = t->kind == KS_TYPE_FLOAT    ? "float"
-                       : t->kind == KS_TYPE_DOUBLE ? "double"
-                       : t->is_unsigned            ? "unsigned int"
-                                                   : "int";
-    const char *base = ks_arena_printf(arena, "%s_%s%s", w->block ? "block" : "warp", op_names[r->op], slot_type ? "_2" : "");
+    size_t which = t->kind == KS_TYPE_FLOAT ? 0 : t->kind == KS_TYPE_DOUBLE ? 1 : t->is_unsigned ? 3 : 2;
+    const char **made = &w->made[r->op][which];
+    if (*made)
+        return *made;
+    static const char *const types[] = {"float", "double", "int", "unsigned int"}, *const suffixes[] = {"", "_double", "_int",
+                                                                                                        "_uint"};
+    const char *type = types[which];
+    const char *base = ks_arena_printf(arena, "%s_%s%s", w->block ? "block" : "warp", op_names[r->op], suffixes[which]);
     const char *name = ks_text_fresh(w->v->facts, base, arena);
     const char *shuffled = ks_idiom_fold(r->op, t, "v", "__shfl_xor_sync(0xffffffffu, v, offset)", arena);
     if (!w->block)
@@ -404,7 +439,7 @@ static const char *helper_name(struct row_writer *w, const struct ks_reduce *r, 
                     : r->op == KS_REDUCE_MAX ? "Largest"
                                              : "Smallest",
                     type, name, type, type, shuffled, ks_idiom_fold(r->op, t, "v", "of_warp[warp]", arena));
-    w->made[slot] = name;
+    *made = name;
     return name;
 }
 
@@ -420,32 +455,13 @@ static bool write_loop(struct row_writer *w, const struct lane_loop *l)
     ks_edits_replacef(w->edits, l->loop->node->children[2]->span, w->block ? "%s += blockDim.x" : "%s += 32", name);
     const char *indent = ks_text_indent(f, l->loop->node->span.begin, w->v->arena);
     uint32_t end = ks_text_stmt_span(f, l->loop->node).end;
-    const struct ks_type *first_type = NULL;
     for (size_t i = 0; i < l->n_sums; i++) {
         const struct ks_symbol *acc = ks_node_unparen(l->sums[i].target)->symbol;
-        if (i == 0)
-            first_type = acc->type;
-        ks_edits_insertf(w->edits, end, "\n%s%s = %s(%s);", indent, acc->name,
-                         helper_name(w, &l->sums[i], acc->type->kind != first_type->kind), acc->name);
+        ks_edits_insertf(w->edits, end, "\n%s%s = %s(%s);", indent, acc->name, helper_name(w, &l->sums[i]), acc->name);
     }
     if (l->sync_after)
         ks_edits_insertf(w->edits, end, "\n%s%s // other lanes read what this loop stored", indent,
                          w->block ? "__syncthreads();" : "__syncwarp();");
-    return true;
-}
-
-/* The same accumulator type for all reductions of the kernel but at most one other keeps helper names simple; more is not
- * offered. */
-static bool types_are_simple(const struct row_plan *p)
-{
-    enum ks_type_kind kind = KS_TYPE_VOID;
-    for (size_t i = 0; i < p->n_loops; i++)
-        for (size_t j = 0; j < p->loops[i].n_sums; j++) {
-            enum ks_type_kind k = ks_node_unparen(p->loops[i].sums[j].target)->symbol->type->kind;
-            if (kind != KS_TYPE_VOID && kind != k)
-                return false;
-            kind = k;
-        }
     return true;
 }
 
@@ -455,6 +471,12 @@ static enum ks_code write_launches(struct row_writer *w, struct ks_err *err)
     struct ks_arena *arena = w->v->arena;
     for (size_t i = 0; i < w->p->n_launches; i++) {
         const struct ks_launch *l = w->p->launches[i];
+        if (w->p->sets_block) {
+            const char *rows = ks_idiom_host_text(f, l, ks_outline_limit(&w->p->o, w->p->row), arena);
+            ks_launch_set_geometry(w->v, l, w->block ? rows : ks_text_ceildiv(rows, w->p->threads / 32, arena),
+                                   ks_arena_printf(arena, "%lld", (long long)w->p->threads), w->edits);
+            continue;
+        }
         const char *x = ks_idiom_times(ks_idiom_dim_text(f, l, false, 0, arena),
                                        w->block ? ks_idiom_dim_text(f, l, true, 0, arena) : "32", arena);
         if (!ks_idiom_set_dims(f, l, false, x, ks_idiom_dim_text(f, l, false, 1, arena), ks_idiom_dim_text(f, l, false, 2, arena),
@@ -471,8 +493,6 @@ enum ks_code ks_tf_row_mapping_apply(const struct ks_rewrite_view *v, const stru
     const struct row_plan *p = site->data;
     const struct ks_facts *f = v->facts;
     struct row_writer w = {.v = v, .p = p, .edits = edits, .block = site->param[0] != 32, .helpers = KS_STR_INIT};
-    if (!types_are_simple(p))
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "reduce no values of different types, kernel '%s'", p->o.kernel->name);
     w.lane = w.block ? "threadIdx.x" : ks_text_fresh(f, "lane", v->arena);
     const struct ks_node *init = ks_idiom_init_of(p->row), *stmt = ks_node_stmt(p->row->decl);
     const char *indent = ks_text_indent(f, stmt->span.begin, v->arena);

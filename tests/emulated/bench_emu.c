@@ -1,5 +1,5 @@
-/* Speed of the emulated device: thread instructions a second, by processor time of all host threads and by wall clock, on matrix products of
- * model_kernels.cu.  Usage: bench_emu model_kernels.ptx [n]. */
+/* Speed of the emulated device: thread instructions a second, by processor time of all host threads and by wall clock, on matrix
+ * products of model_kernels.cu.  Usage: bench_emu model_kernels.ptx [n]. */
 
 #include "tests/emulated/emu_test.h"
 
@@ -20,7 +20,11 @@ int main(int argc, char **argv)
         const char *name;
         unsigned checks;
         bool counters;
-    } modes[] = {{"plain", 0, false}, {"counters", 0, true}, {"init", KS_EMU_CHECK_INIT, false}, {"race", KS_EMU_CHECK_RACE, false}, {"all checks", KS_EMU_CHECK_ALL, false},
+    } modes[] = {{"plain", 0, false},
+                 {"counters", 0, true},
+                 {"init", KS_EMU_CHECK_INIT, false},
+                 {"race", KS_EMU_CHECK_RACE, false},
+                 {"all checks", KS_EMU_CHECK_ALL, false},
                  {"all, counters", KS_EMU_CHECK_ALL, true}};
     static const struct {
         const char *name;
@@ -41,7 +45,10 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
         double insts = 0;
         unsigned g = (unsigned)n / kernels[k].tile;
-        struct ks_emu_launch l = {.name = kernels[k].name, .grid = {g, g, 1}, .block = {kernels[k].bx, kernels[k].by, 1}, .args = (void *[]){&a, &b, &o, &n}};
+        struct ks_emu_launch l = {.name = kernels[k].name,
+                                  .grid = {g, g, 1},
+                                  .block = {kernels[k].bx, kernels[k].by, 1},
+                                  .args = (void *[]){&a, &b, &o, &n}};
         for (size_t m = 0; m <= sizeof(modes) / sizeof(*modes); m++) {
             size_t mode = m ? m - 1 : 1; /* a first run counts instructions */
             c.checks = modes[mode].checks;
@@ -61,7 +68,8 @@ int main(int argc, char **argv)
                 ks_json_free(all);
                 continue;
             }
-            printf("%-16s %-14s %14.0f %12.3f %12.3f\n", l.name, modes[mode].name, insts, insts / (double)cpu, insts / (double)wall);
+            printf("%-16s %-14s %14.0f %12.3f %12.3f\n", l.name, modes[mode].name, insts, insts / (double)cpu,
+                   insts / (double)wall);
         }
     }
     ks_emu_free(dev);

@@ -216,6 +216,18 @@ extern "C" __global__ void spin_lock(int *lock, int *counter)
         }
     }
 }
+extern "C" __global__ void plain_lock(int *lock, int *counter) // the lock alone orders the plain accesses
+{
+    for (bool done = false; !done;) {
+        if (atomicCAS(lock, 0, 1) == 0) {
+            __threadfence();
+            *counter += 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+    }
+}
 extern "C" __global__ void producer_consumer(int *out)
 {
     __shared__ volatile int flag;

@@ -130,6 +130,9 @@ static void test_blocks(void)
     OK("spin_lock", launch("spin_lock", 4, 64, 0, &lock, &counter));
     download(got_i, lock, 8);
     CMP("spin_lock", 1, got_i[1], 256);
+    OK("plain_lock", launch("plain_lock", 4, 64, 0, &lock, &counter));
+    download(got_i, lock, 8);
+    CMP("plain_lock", 1, got_i[1], 512);
     long long *times = upload(NULL, 512, "times");
     static long long got_l[64];
     OK("clocks", launch("clocks", 1, 64, 0, &times));

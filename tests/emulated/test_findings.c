@@ -90,6 +90,15 @@ static void test_all(void)
     expect("good_bytes", launch("good_bytes", 2, 64, 0, &o), KS_OK, NULL, NULL, NULL);
     expect("bad_barrier", launch("bad_barrier", 1, 64, 0, &o), KS_OK, "divergent-barrier", NULL, NULL);
     expect("bad_deadlock", launch("bad_deadlock", 1, 64, 0, &o), KS_ERR_TIMEOUT, "deadlock", "bar.sync 1", NULL);
+    /* what an unchecked launch wrote is not accused later */
+    float *later = upload(NULL, 256, "later");
+    struct ks_emu_config off = {.arch = "sm_90a", .checks = 0},
+                         on = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .max_warp_insts = 1000000};
+    n = 64;
+    ks_emu_configure(dev, &off);
+    expect("good_bounds", launch("good_bounds", 1, 64, 0, &later, &n), KS_OK, NULL, NULL, NULL);
+    ks_emu_configure(dev, &on);
+    expect("bad_uninit_global", launch("bad_uninit_global", 1, 64, 0, &later, &o), KS_OK, NULL, NULL, NULL);
     int *flag = upload(ones, 4, "flag");
     expect("bad_hang", launch("bad_hang", 1, 32, 0, &flag), KS_ERR_TIMEOUT, "hang", NULL, NULL);
     expect("bad_mask", launch("bad_mask", 1, 32, 0, &o), KS_OK, "sync-mask", "__shfl_sync", NULL);

@@ -1,5 +1,5 @@
-/* Damaged PTX: every load, link and run must end in a result or an error, never in a crash.  The damage is a function of the seed, so a
- * failure can be repeated: test_fuzz FILE.ptx [first seed [count]]. */
+/* Damaged PTX: every load, link and run must end in a result or an error, never in a crash.  The damage is a function of the
+ * seed, so a failure can be repeated: test_fuzz FILE.ptx [first seed [count]]. */
 
 #include "tests/emulated/emu_test.h"
 
@@ -94,7 +94,8 @@ int main(int argc, char **argv)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, count = argc > 3 ? strtoull(argv[3], NULL, 10) : 60;
-    struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true, .max_warp_insts = 20000, .n_threads = 2, .output = quiet};
+    struct ks_emu_config c = {
+        .arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true, .max_warp_insts = 20000, .n_threads = 2, .output = quiet};
     if (argc < 2 || ks_file_read(argv[1], 64u << 20, &text, &err) != KS_OK || ks_emu_new(&c, &dev, &err) != KS_OK) {
         printf("usage: %s FILE.ptx [first seed [count]]\n", argv[0]);
         return 2;
@@ -117,7 +118,9 @@ int main(int argc, char **argv)
         ks_emu_findings_clear(dev);
         ks_emu_counters_clear(dev);
     }
-    printf("%llu damaged files, %llu still load, %d kernels still run\n", (unsigned long long)count, (unsigned long long)loaded, n_ran);
-    verdict(loaded > 0 && loaded < count, "damage", "of %llu files %llu load", (unsigned long long)count, (unsigned long long)loaded);
+    printf("%llu damaged files, %llu still load, %d kernels still run\n", (unsigned long long)count, (unsigned long long)loaded,
+           n_ran);
+    verdict(loaded > 0 && loaded < count, "damage", "of %llu files %llu load", (unsigned long long)count,
+            (unsigned long long)loaded);
     return finish();
 }

@@ -118,6 +118,30 @@ static void test_counters(void)
     drop(c);
 }
 
+/* A sampled launch gives counters near those of a full one. */
+static void test_sampling(void)
+{
+    int m = 512;
+    struct ks_emu_config c = {.arch = "sm_90a", .counters = true};
+    float *a = ks_emu_malloc(dev, (size_t)m * (size_t)m * 4, "a"), *o = ks_emu_malloc(dev, (size_t)m * (size_t)m * 4, "o");
+    double full_ns = RUN("matmul_tiled", 16, 16, 32, 32, &a, &a, &o, &m), full_insts = counter("warp_insts"),
+           full_sectors = counter("global_load_sectors");
+    c.sample_thread_insts = 20000000;
+    ks_emu_configure(dev, &c);
+    double ns = RUN("matmul_tiled", 16, 16, 32, 32, &a, &a, &o, &m);
+    verdict(counter("blocks") == 256 && counter("blocks_run") < 64, "sampling", "%g of %g blocks run", counter("blocks_run"),
+            counter("blocks"));
+    verdict(fabs(counter("warp_insts") / full_insts - 1) < 1e-9, "sampled warp_insts", "%g, in full %g", counter("warp_insts"),
+            full_insts);
+    verdict(fabs(counter("global_load_sectors") / full_sectors - 1) < 1e-9, "sampled sectors", "%g, in full %g",
+            counter("global_load_sectors"), full_sectors);
+    verdict(fabs(ns / full_ns - 1) < 0.2, "sampled time", "%g ns, in full %g", ns, full_ns);
+    c.sample_thread_insts = 0;
+    ks_emu_configure(dev, &c);
+    drop(a);
+    drop(o);
+}
+
 /* Everything a run reports, as text. */
 static void snapshot(struct ks_str *out, int n_threads, const char *ptx_path)
 {
@@ -162,6 +186,7 @@ int main(int argc, char **argv)
     struct ks_emu_config c = {.arch = "sm_90a", .counters = true};
     start_device(&c, argv[1]);
     test_counters();
+    test_sampling();
     test_order();
     return finish();
 }

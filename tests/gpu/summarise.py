@@ -9,6 +9,7 @@ import glob
 import json
 import math
 import os
+import re
 import sys
 
 
@@ -36,21 +37,29 @@ def row(out, name):
     trials = [e for e in events if e.get("ev") == "verdict" and e.get("phase", "trial") != "confirm"]
     gates = collections.Counter(g for e in trials for g in failed_gates(e.get("verdict", {})))
     certificates = glob.glob(os.path.join(folder, "**", "certificate.json"), recursive=True)
-    recheck = "-"
+    recheck, emitted = "-", False
     try:
+        with open(os.path.join(out, name + ".log"), encoding="utf-8") as f:
+            emitted = f"emitted {name}.o" in f.read()
         with open(os.path.join(out, name + ".recheck"), encoding="utf-8") as f:
             text = f.read()
-        recheck = "ok" if " 0 failed" in text and "WRONG" not in text else "WRONG"
+        ok = re.search(r"^ok \w+ \((\w+), (\d+) values compared\)", text, re.M)
+        if emitted:  # else the program checked the baseline object
+            recheck = f"ok ({ok[1]}, {ok[2]} values)" if ok else "WRONG"
     except OSError:
         pass
-    result = {"example": name, "emitted": "no", "speedup": "-", "lo": "-", "hi": "-", "trials": len(trials), "recheck": recheck,
+    result = {"example": name, "emitted": "no", "speedup": "-", "lo": "-", "hi": "-", "trials": len(trials), "recheck": recheck, "aa": "-", "sm_mhz": "-",
               "gates_failed": ",".join(f"{g}:{n}" for g, n in sorted(gates.items())) or "-"}
     if certificates:
         with open(certificates[0], encoding="utf-8") as f:
-            speedup = json.load(f)["speedup"]
+            certificate = json.load(f)
+        speedup, control = certificate["speedup"], certificate["device"].get("control", {})
+        clocks = certificate["confirmation"]["gates"]["time"]["details"].get("clocks", {})
+        result["aa"] = f"{control['aa_ratio']:.4f} [{control['aa_lo']:.4f}, {control['aa_hi']:.4f}]" if control else "-"
+        result["sm_mhz"] = f"{clocks['sm_mhz_before']}-{clocks['sm_mhz_after']}" if clocks.get("known") else "-"
         if speedup.get("modelled"):
             raise SystemExit(f"{name}: modelled times have no place in this table")
-        result.update(emitted="yes", speedup=f"{speedup['estimate']:.3f}", lo=f"{speedup['lo']:.3f}", hi=f"{speedup['hi']:.3f}")
+        result.update(emitted="yes" if emitted else "certified", speedup=f"{speedup['estimate']:.3f}", lo=f"{speedup['lo']:.3f}", hi=f"{speedup['hi']:.3f}")
     return result
 
 
@@ -59,15 +68,17 @@ def main():
     rows = [row(out, n) for n in names]
     with open(os.path.join(out, "device.txt"), encoding="utf-8") as f:
         device = f.read().strip()
-    accepted = [r for r in rows if r["emitted"] == "yes"]
+    accepted = [r for r in rows if r["emitted"] != "no"]
     geomean = math.exp(sum(math.log(float(r["speedup"])) for r in accepted) / len(accepted)) if accepted else float("nan")
     strong = sum(float(r["lo"]) > 1.3 for r in accepted)
-    columns = ["example", "emitted", "speedup", "lo", "hi", "trials", "gates_failed", "recheck"]
+    columns = ["example", "emitted", "speedup", "lo", "hi", "trials", "gates_failed", "aa", "sm_mhz", "recheck"]
     lines = [
         "# kscc -O-agent over kernels/examples: measured speed-up T_reference / T_kernel of the final confirmation, with its 95 % interval",
         f"# date {datetime.date.today()}; device, driver, SM clock, memory clock, max SM clock: {device}",
         f"# commit {os.environ.get('COMMIT', 'unknown')}; command: tests/gpu/examples.sh; budget {os.environ.get('KSCC_EXAMPLES_BUDGET', 'default')}",
-        f"# emitted {len(accepted)} of {len(rows)}; geometric mean of the emitted {geomean:.3f}; lower bound above 1.3: {strong}",
+        f"# accepted {len(accepted)} of {len(rows)}; geometric mean of the accepted {geomean:.3f}; lower bound above 1.3: {strong}",
+        "# emitted: certified = the gate passed, but the run ended before the object was written; recheck = tests/recheck on the emitted object",
+        "# aa = the original against itself before the search, ratio and interval; sm_mhz = SM clock before and after the timing",
         "\t".join(columns),
     ] + ["\t".join(str(r[c]) for c in columns) for r in rows]
     text = "\n".join(lines) + "\n"

@@ -183,6 +183,8 @@ TEST(launches_know_their_configuration_and_buffers)
     CHECK_STR(poly_text(&l->block_dims[0]), "32");
     CHECK_STR(poly_text(&l->arg_polys[0]), "16");
     CHECK(l->shared_bytes == NULL && l->stream == NULL);
+    CHECK_INT(l->kernel->block_dim[0], 32);
+    CHECK_INT(l->kernel->block_dim[1], 1);
     l = e->launches[2];
     CHECK(l->in_loop && !l->conditional);
     CHECK_STR(poly_text(&l->grid_dims[0]), "n");

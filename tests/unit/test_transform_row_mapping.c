@@ -10,6 +10,11 @@ TEST(a_block_takes_each_row)
     check_golden("row_norms", "row-mapping(rms_kernel;LANES=128)", "row_norms.block");
 }
 
+TEST(a_block_of_unknown_size_gets_one)
+{
+    check_golden("row_moments", "row-mapping(normalise_kernel;LANES=32)", "row_moments.warp");
+}
+
 #define KERNEL(body)                                                                                                             \
     "#include <cuda_runtime.h>\n"                                                                                                \
     "__global__ void k(const float *x, float *y, int rows, int cols)\n"                                                          \
@@ -74,6 +79,19 @@ TEST(a_store_outside_the_loop_over_what_the_loop_stored_is_left_alone)
     check_no_site(KERNEL("    y[(size_t)row * cols + 5] = 1.0f;\n"
                          "    for (int c = 0; c < cols; c++)\n"
                          "        y[(size_t)row * cols + c] = in[c];\n"),
+                  "row-mapping");
+}
+
+TEST(a_sum_and_a_maximum_that_move_together_stay_with_one_thread)
+{
+    check_no_site(KERNEL("    float top = -INFINITY, sum = 0.0f;\n"
+                         "    for (int c = 0; c < cols; c++) {\n"
+                         "        float before = top;\n"
+                         "        top = fmaxf(top, in[c]);\n"
+                         "        sum = sum * expf(before - top) + expf(in[c] - top);\n"
+                         "    }\n"
+                         "    for (int c = 0; c < cols; c++)\n"
+                         "        y[(size_t)row * cols + c] = expf(in[c] - top) / sum;\n"),
                   "row-mapping");
 }
 

@@ -1,0 +1,45 @@
+#ifndef KS_DRIVER_SEARCH_STATE_H
+#define KS_DRIVER_SEARCH_STATE_H
+
+/* What a search remembers between rounds; shared by search.c (whose turn it is) and search_trial.c (what a text is worth). */
+
+#include "driver/search.h"
+
+/* One judged candidate with its text. */
+struct ks_tried {
+    const char *source;
+    size_t source_len;
+    char hash[65];
+    struct ks_trial trial;
+    struct ks_trial confirm;
+    bool confirmed;
+};
+
+struct ks_search_state {
+    struct ks_arena arena;
+    KS_VEC(struct ks_tried *) tried;
+    KS_VEC(struct ks_attempt) attempts;
+    KS_VEC(struct ks_trial_record) records;
+    KS_VEC(struct ks_asked_record) asked;
+    struct ks_tried *best; /* NULL: the baseline */
+    /* what the agent works on: the best text that the analyzer understood */
+    const char *text;
+    size_t text_len;
+    const struct ks_facts *facts;
+    struct ks_json *hypotheses;     /* owned */
+    const struct ks_json *counters; /* borrowed from profile or best */
+    const struct ks_question *question;
+    size_t question_at; /* trials done when it was asked */
+    bool claims_limit;
+    int idle_rounds;
+    int64_t start_ns;
+};
+
+/* Judges the proposal's text, records the verdict everywhere, and makes it the best if it is.  hash: of the text. */
+KS_NODISCARD enum ks_code ks_search_try(struct ks_search *s, const struct ks_proposal *p, const char *hash, struct ks_err *err);
+/* Fresh seeds and hidden shapes for the best accepted texts, until one passes; fills ret with it. */
+KS_NODISCARD enum ks_code ks_search_confirm(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
+/* The new best becomes what the agent works on (search.c). */
+void ks_search_adopt_best(struct ks_search *s);
+
+#endif
