@@ -245,6 +245,18 @@ static bool check_buffer(struct ks_fusion *fu, const struct ks_symbol *buffer)
     return true;
 }
 
+/* What a stage writes must be a buffer that the launch names: others (a __device__ array) are not followed from stage to stage.
+ */
+static bool writes_params_only(const struct ks_stage *s)
+{
+    for (size_t k = 0; k < s->e.kernel->n_accesses; k++) {
+        const struct ks_access *a = &s->e.kernel->accesses[k];
+        if (a->space == KS_SPACE_GLOBAL && a->is_write && !ks_fusion_entry_buffer(s, a->buffer))
+            return false;
+    }
+    return true;
+}
+
 static bool check_buffers(struct ks_fusion *fu)
 {
     for (size_t i = 0; i < fu->n_params; i++)
@@ -290,7 +302,7 @@ bool ks_fusion_build(const struct ks_rewrite_view *v, const struct ks_launch *co
                 return false;
     for (size_t i = 0; i < n; i++) {
         const struct ks_stage *s = &fu->stages[i], *first = &fu->stages[0];
-        if (!map_locals(fu, &fu->stages[i]))
+        if (!map_locals(fu, &fu->stages[i]) || !writes_params_only(s))
             return false;
         bool same_kind = !s->e.wrapper == !first->e.wrapper && s->e.early_return == first->e.early_return;
         if (!same_kind || !same_words(ks_fusion_wrapper_text(fu, s), ks_fusion_wrapper_text(fu, first)))

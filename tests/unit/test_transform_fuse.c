@@ -77,6 +77,32 @@ TEST(a_later_write_to_what_others_still_read_keeps_launches_apart)
                   "fuse-launches");
 }
 
+TEST(a_write_to_an_array_that_no_launch_names_keeps_launches_apart)
+{
+    check_no_site("#include <cuda_runtime.h>\n"
+                  "__device__ float state[1024];\n"
+                  "__global__ void first(const float *a, float *b, int n)\n"
+                  "{\n"
+                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                  "    if (i < n) {\n"
+                  "        b[i] = a[i];\n"
+                  "        state[i] = a[i];\n"
+                  "    }\n"
+                  "}\n"
+                  "__global__ void second(const float *a, float *b, int n)\n"
+                  "{\n"
+                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                  "    if (i < n)\n"
+                  "        b[i] = a[i] * state[n - 1 - i];\n"
+                  "}\n"
+                  "void f(const float *x, float *t, float *y, int n)\n"
+                  "{\n"
+                  "    first<<<4, 256>>>(x, t, n);\n"
+                  "    second<<<4, 256>>>(t, y, n);\n"
+                  "}\n",
+                  "fuse-launches");
+}
+
 /* The golden unit with one word changed must not match any more. */
 static void check_changed(const char *from, const char *to)
 {
