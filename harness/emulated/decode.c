@@ -233,7 +233,7 @@ static enum ks_code special_register(struct emu_dec *d, const struct ptx_operand
         }
     }
     if (ks_str_starts(op->name, "%envreg")) {
-        *ret_ref = ks_emu_reloc(d, EMU_RELOC_ENVREG, bytes, 0, 0, (uint32_t)atoi(op->name + 7));
+        *ret_ref = ks_emu_reloc(d, EMU_RELOC_ENVREG, bytes, 0, 0, (uint32_t)strtoul(op->name + 7, NULL, 10));
         return KS_OK;
     }
     for (size_t i = 0; i < sizeof(fixed_registers) / sizeof(*fixed_registers); i++) {
