@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         const char *name;
         unsigned tile, bx, by;
     } kernels[] = {{"matmul_naive", 32, 32, 32}, {"matmul_tiled", 32, 32, 32}, {"matmul_register", 64, 256, 1}};
-    int n = argc > 2 ? atoi(argv[2]) : 512;
+    int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 512;
     struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true};
     if (argc < 2 || n < 64 || n % 64) {
         printf("usage: %s model_kernels.ptx [n, a multiple of 64]\n", argv[0]);
