@@ -87,7 +87,12 @@ enum ks_code ks_nvcc_find(const char *given, char **ret_path, struct ks_err *err
         *ret_path = make_absolute(found);
         return KS_OK;
     }
-    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    KS_AUTO_STR struct ks_str brought = KS_STR_INIT; /* the toolkit that bootstrap brings where none is installed */
+    KS_AUTO_FREE char *self_dir = NULL;
+    struct ks_err ignored;
+    if (ks_path_self_dir(&self_dir, &ignored) == KS_OK)
+        ks_path_join(&brought, self_dir, "../cuda/nvidia/cu13");
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", ks_str_cstr(&brought)};
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         KS_AUTO_STR struct ks_str file = KS_STR_INIT;
         if (!roots[i] || !*roots[i])
