@@ -5,6 +5,7 @@
 #include "driver/cmdline.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/entry_check.h"
 #include "driver/nvcc.h"
 #include "driver/paths.h"
 #include "driver/say.h"
@@ -133,17 +134,14 @@ int ks_cmd_analyze(char *const *argv)
 
 /* ---- contract ------------------------------------------------------------------------------------------------------- */
 
-/* Adds an error at the entry's line when the file has no such entry; else what binding says. */
+/* Adds an error at the entry's line when the file has no such entry that can be called; else what binding says. */
 static void check_entry(struct looked *l, const struct ks_contract *c, struct ks_diags *diags)
 {
     struct ks_signature signature;
     struct ks_err err;
-    const struct ks_entry *entry = ks_facts_entry(l->facts, c->entry);
-    if (!entry) {
-        ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, (uint32_t)strlen(c->entry), "contract",
-                     "'%s' is no host function of this file that launches a kernel", c->entry);
+    const struct ks_entry *entry = ks_entry_check(l->facts, c, diags);
+    if (!entry)
         return;
-    }
     ks_signature_of(entry, &l->arena, &signature);
     if (ks_contract_bind(c, &signature, diags, &err) != KS_OK && ks_diags_count(diags, KS_SEV_ERROR) == 0)
         ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, 1, "contract", "%s", err.message);
@@ -156,12 +154,16 @@ static int check_contracts(struct looked *l)
     struct ks_contract *contracts = NULL;
     size_t n = 0;
     ks_diags_init(&diags);
-    if (ks_contracts_parse(l->unit.path, l->unit.source, l->unit.source_len, &l->arena, &diags, &contracts, &n, &err) != KS_OK)
+    enum ks_code code =
+        ks_contracts_parse(l->unit.path, l->unit.source, l->unit.source_len, &l->arena, &diags, &contracts, &n, &err);
+    if (code != KS_OK && code != KS_ERR_SYNTAX)
         n = 0;
+    bool ok = code == KS_OK && n > 0;
     if (n > 0 && parse(l))
         for (size_t i = 0; i < n; i++)
             check_entry(l, &contracts[i], &diags);
     size_t n_errors = ks_diags_count(&diags, KS_SEV_ERROR);
+    ok = ok && l->facts && n_errors == 0;
     KS_AUTO_JSON struct ks_json *all = ks_json_array();
     for (size_t i = 0; i < n; i++)
         ks_json_push(all, ks_contract_to_json(&contracts[i]));
@@ -169,9 +171,13 @@ static int check_contracts(struct looked *l)
         print_json(all);
     ks_say_diags(&diags, l->unit.source, l->unit.source_len);
     ks_diags_release(&diags);
-    if (!l->json && n_errors == 0)
+    if (code != KS_OK && n_errors == 0)
+        ks_say(KS_SEV_ERROR, "cannot read the contracts of '%s': %s", l->unit.path, err.message);
+    else if (code == KS_OK && n == 0)
+        ks_say(KS_SEV_ERROR, "%s: no contract ('// kscc: entry ...') in the source", l->unit.path);
+    else if (ok && !l->json)
         printf("%s: %zu contract%s, no errors\n", l->unit.path, n, n == 1 ? "" : "s");
-    return n_errors || n == 0 || !l->facts ? 1 : 0;
+    return ok ? 0 : 1;
 }
 
 int ks_cmd_contract(char *const *argv)

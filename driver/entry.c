@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "driver/agent_replay.h"
 #include "driver/certificate.h"
+#include "driver/entry_check.h"
 #include "driver/known.h"
 #include "driver/paths.h"
 #include "driver/say.h"
@@ -278,16 +279,9 @@ static bool bind(const struct ks_entry_context *x, const struct ks_contract *con
     struct ks_diags d;
     struct ks_err err;
     bool ok = false, in_source = strcmp(contract->path, x->unit->path) == 0;
-    const struct ks_entry *entry = ks_facts_entry(x->facts, contract->entry);
     ks_diags_init(&d);
-    if (!entry) {
-        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
-                     (uint32_t)strlen(contract->entry), "contract",
-                     "'%s' is no host function of this file that launches a kernel", contract->entry);
-    } else if (entry->has_error) {
-        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
-                     (uint32_t)strlen(contract->entry), "contract", "'%s' could not be parsed completely", contract->entry);
-    } else {
+    const struct ks_entry *entry = ks_entry_check(x->facts, contract, &d);
+    if (entry) {
         ks_signature_of(entry, x->unit->arena, ret);
         ok = ks_contract_bind(contract, ret, &d, &err) == KS_OK;
     }
