@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "driver/say.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,18 +23,48 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Reads "LAYER GAIN HYPOTHESIS" of the first kscc-propose line; leaves p without a statement when there is none. */
-static void read_statement(const char *text, struct ks_proposal *p)
+static const char mark[] = "// kscc-propose:";
+
+/* The statement's line among the comments and blank lines that lead the text, or NULL. */
+static const char *find_statement(const char *text)
 {
-    static const char mark[] = "// kscc-propose:";
-    const char *line = strstr(text, mark);
-    char layer[64], rest[1024];
+    for (const char *p = text + strspn(text, " \t\r\n"); p[0] == '/' && (p[1] == '/' || p[1] == '*'); p += strspn(p, " \t\r\n")) {
+        if (ks_str_starts(p, mark))
+            return p;
+        const char *end = p[1] == '*' ? strstr(p + 2, "*/") : NULL;
+        p = end ? end + 2 : p + strcspn(p, "\n");
+    }
+    return NULL;
+}
+
+static void say_layers(const char *name, const char *word)
+{
+    KS_AUTO_STR struct ks_str layers = KS_STR_INIT;
+    for (int i = 0; i < KS_N_LAYERS; i++)
+        ks_str_addf(&layers, "%s%s", i ? ", " : "", ks_layer_text((enum ks_layer)i));
+    ks_say(KS_SEV_WARNING, "%s: '%s' in its kscc-propose line is no layer: expected one of %s", name, word, ks_str_cstr(&layers));
+}
+
+/* Reads "LAYER GAIN HYPOTHESIS" of the kscc-propose line; leaves p without a statement, and says why, when it cannot. */
+static void read_statement(const char *name, const char *text, struct ks_proposal *p)
+{
+    const char *line = find_statement(text);
+    char layer[64] = "", rest[1024];
     double gain;
+    if (!line && strstr(text, mark))
+        ks_say(KS_SEV_WARNING, "%s: its kscc-propose line must come before the first line of code", name);
     if (!line)
         return;
     KS_AUTO_FREE char *copy = ks_xstrndup(line + strlen(mark), strcspn(line + strlen(mark), "\r\n"));
-    if (sscanf(copy, " %63s %lf %1023[^\n]", layer, &gain, rest) != 3 || !ks_layer_parse(layer, &p->layer) || !(gain > 0))
+    int n = sscanf(copy, " %63s %lf %1023[^\n]", layer, &gain, rest);
+    if (n >= 1 && !ks_layer_parse(layer, &p->layer)) {
+        say_layers(name, layer);
         return;
+    }
+    if (n != 3 || !(gain > 0)) {
+        ks_say(KS_SEV_WARNING, "%s: expected '%s LAYER GAIN HYPOTHESIS' with a GAIN such as 1.8, got '%s'", name, mark, copy);
+        return;
+    }
     p->predicted_speedup = gain;
     p->hypothesis = ks_xstrdup(rest);
 }
@@ -49,7 +80,7 @@ static enum ks_code propose(struct ks_agent *self, const struct ks_agent_view *v
     KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
     ks_path_join(&path, r->dir, name);
     KS_TRY(ks_file_read(ks_str_cstr(&path), KS_MAX_SOURCE_BYTES, &text, err));
-    read_statement(ks_str_cstr(&text), ret);
+    read_statement(name, ks_str_cstr(&text), ret);
     ret->transform = ks_xstrdup(name);
     ks_str_reserve(&text, 1); /* an empty file is a text too, and NULL would mean: nothing left */
     ret->source = ks_str_detach(&text, &ret->source_len);

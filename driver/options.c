@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const struct ks_option ks_options[] = {
 #define X(name, form, type, field, allowed, metavar, help)                                                                       \
@@ -132,15 +133,27 @@ static enum ks_code parse_enum(const struct ks_option *o, const char *text, int 
     }
 }
 
+static enum ks_code parse_proposer(const char *text, const char **ret, struct ks_err *err)
+{
+    struct stat st;
+    if (strcmp(text, "builtin") != 0 && !ks_str_starts(text, "file:"))
+        return ks_fail(err, KS_ERR_USAGE, "expected builtin or file:DIR, got '%s'", text);
+    if (ks_str_starts(text, "file:") && (stat(text + 5, &st) < 0 || !S_ISDIR(st.st_mode)))
+        return ks_fail(err, KS_ERR_USAGE, "cannot find the folder of candidates '%s'", text + 5);
+    *ret = text;
+    return KS_OK;
+}
+
 static enum ks_code set_agent(struct ks_settings *s, const char *text, struct ks_err *err)
 {
     bool on = true;
+    enum ks_code code = KS_OK;
     if (text && parse_bool(text, &on, NULL) != KS_OK) {
-        on = true;
-        KS_TRY(parse_budget(text, &s->budget, err));
+        on = true; /* a wrong value too: somebody meant to ask, and is told */
+        code = parse_budget(text, &s->budget, err);
     }
     s->o_agent = on;
-    return KS_OK;
+    return code;
 }
 
 static enum ks_code set_value(const struct ks_option *o, struct ks_settings *s, const char *text, struct ks_err *err)
@@ -170,8 +183,9 @@ static enum ks_code set_value(const struct ks_option *o, struct ks_settings *s, 
         return parse_number(text, 0, 1, "a fraction", field, err);
     case KS_TYPE_OPT_SECONDS:
         return parse_number(text, 0.1, 1e6, "seconds", field, err);
+    case KS_TYPE_OPT_PROPOSER:
+        return parse_proposer(text, field, err);
     case KS_TYPE_OPT_PATH:
-    case KS_TYPE_OPT_STRING:
         if (!*text)
             return ks_fail(err, KS_ERR_USAGE, "expected a value");
         *(const char **)field = text;

@@ -52,8 +52,8 @@ enum ks_option_type {
     KS_TYPE_OPT_ENUM,
     KS_TYPE_OPT_FRACTION,
     KS_TYPE_OPT_PATH,
-    KS_TYPE_OPT_SECONDS,
-    KS_TYPE_OPT_STRING
+    KS_TYPE_OPT_PROPOSER, /* who proposes edits */
+    KS_TYPE_OPT_SECONDS
 };
 struct ks_option {
     const char *name; /* with its dashes */
