@@ -1,7 +1,9 @@
+#include "base/file.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/options.h"
 #include "driver/paths.h"
+#include "driver/program.h"
 #include "driver/say.h"
 
 #include <errno.h>
@@ -11,6 +13,19 @@
 
 /* The emulated runtime reads its card from here. */
 #define ARCH_VARIABLE "KSCC_EMU_ARCH"
+
+/* A program that took NVIDIA's runtime into itself never asks for the library that is put in its way. */
+static void warn_static(const char *name)
+{
+    KS_AUTO_FREE char *path = NULL;
+    struct ks_err err;
+    if (ks_path_search(name, &path, &err) == KS_OK && ks_program_has_static_runtime(path))
+        ks_say(
+            KS_SEV_WARNING,
+            "'%s' is linked with the static CUDA runtime, which cannot be replaced: link it with 'nvcc -cudart shared' to run it "
+            "on the emulated device",
+            name);
+}
 
 int ks_cmd_run(char *const *argv)
 {
@@ -40,8 +55,10 @@ int ks_cmd_run(char *const *argv)
         setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);
         if (s.device.arch[0])
             setenv(ARCH_VARIABLE, s.device.arch, 1);
+        warn_static(argv[i]);
     }
     execvp(argv[i], argv + i);
-    ks_say(KS_SEV_ERROR, "cannot run '%s': %s", argv[i], strerror(errno));
-    return errno == ENOENT ? 127 : 126;
+    int why = errno; /* printing may change it */
+    ks_say(KS_SEV_ERROR, "cannot run '%s': %s", argv[i], strerror(why));
+    return why == ENOENT ? 127 : 126;
 }

@@ -80,6 +80,7 @@ enum ks_code ks_fatbin_ptx(const void *data, size_t len, int sm, struct ks_str *
         p += e.header_bytes + e.payload_bytes;
     }
     if (!best_payload)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "find PTX in the fat binary: it holds machine code only");
+        return ks_fail(err, KS_ERR_NOT_FOUND, "find PTX in the fat binary: it holds machine code only (compile with code=compute_XX as well, "
+                                            "as in -gencode arch=compute_90a,code=[compute_90a,sm_90a])");
     return entry_text(&best, best_payload, out, err);
 }
