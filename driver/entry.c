@@ -11,6 +11,7 @@
 #include "driver/search.h"
 #include "driver/signature.h"
 #include "driver/stop.h"
+#include "driver/work_dir.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ struct running {
     const struct ks_signature *signature;
     const struct ks_json *contract_json;
     const char *key;
-    char *work_dir;
+    struct ks_work_dir work;
     struct ks_session *session;
     struct ks_agent *agent;
     struct ks_memory *memory;
@@ -65,7 +66,8 @@ static enum ks_code open_session(struct running *r, struct ks_err *err)
     KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
     unsigned char secret[32];
     ks_paths_bin(&bin);
-    KS_TRY(ks_dir_make_temp("kscc-work", &r->work_dir, err));
+    ks_work_dir_sweep();
+    KS_TRY(ks_work_dir_open(&r->work, err));
     ks_random_bytes(secret, sizeof(secret));
     if (r->x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run: nobody can learn the key in time to use it */
         char hex[65];
@@ -84,7 +86,7 @@ static enum ks_code open_session(struct running *r, struct ks_err *err)
         .signature = r->signature,
         .device = r->x->device->kind,
         .arch = r->x->device->arch,
-        .work_dir = r->work_dir,
+        .work_dir = r->work.path,
         .bin_dir = ks_str_cstr(&bin),
         .secret = secret,
         .delta = u->settings->delta,
@@ -214,7 +216,6 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
 
 static void running_release(struct running *r)
 {
-    struct ks_err err;
     ks_search_release(&r->search);
     ks_session_free(r->session);
     if (r->agent)
@@ -225,11 +226,7 @@ static void running_release(struct running *r)
     ks_journal_release(&r->journal);
     ks_json_free(r->profile);
     ks_json_free(r->device);
-    if (r->work_dir) {
-        enum ks_code removed = ks_dir_remove(r->work_dir, &err);
-        (void)removed; /* a leftover in the folder for temporary files hurts nobody */
-    }
-    free(r->work_dir);
+    ks_work_dir_close(&r->work);
 }
 
 /* Opens everything, searches, keeps what was found.  False: something failed, and it has been said. */

@@ -1,0 +1,23 @@
+# The scratch folder of a search that was killed is removed by a later one; what is held, young or a link is not.
+mkdir tmp victim; echo x >victim/file
+export TMPDIR=$PWD/tmp
+unit; good_candidate 1
+"$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o >out 2>err </dev/null & pid=$!
+for i in $(seq 600); do compgen -G 'tmp/kscc-work.*/*' >/dev/null && break; sleep 0.1; done
+kill -KILL $pid; wait $pid 2>/dev/null
+left=$(compgen -G 'tmp/kscc-work.*')
+[ -d "$left" ] || fail "the killed run left nothing to look at"
+mkdir tmp/kscc-work.held tmp/kscc-work.young
+ln -s "$PWD/victim" tmp/kscc-work.link
+for i in $(seq 100); do rm -rf "$left"/* 2>/dev/null; sleep 0.1; compgen -G "$left/*" >/dev/null || break; done # nvcc may still write
+echo x >"$left/file"
+touch -d '10 minutes ago' "$left" tmp/kscc-work.held victim
+exec 9<tmp/kscc-work.held; flock 9
+agent --kscc-agent=file:cand -c unit.cu -o unit.o
+expect_status 0
+expect_err "emitted unit.o"
+expect_no_file "$left"
+[ -d tmp/kscc-work.held ] || fail "a folder in use was removed"
+[ -d tmp/kscc-work.young ] || fail "a young folder was removed"
+expect_file victim/file
+[ -L tmp/kscc-work.link ] || fail "a link was removed"
