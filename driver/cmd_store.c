@@ -60,6 +60,11 @@ int ks_cmd_store(char *const *argv)
     enum ks_code code = KS_OK;
     if (strcmp(words.v[0], "list") == 0) {
         code = ks_index_list(&store, print_row, NULL, &err);
+        if (code != KS_OK) {
+            ks_say(KS_SEV_ERROR, "%s ('kscc store rebuild' makes it anew from the results)", err.message);
+            ks_store_close(&store);
+            return 1;
+        }
     } else if (strcmp(words.v[0], "rebuild") == 0) {
         code = ks_index_rebuild(&store, &n, &err);
         if (code == KS_OK)

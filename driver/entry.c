@@ -134,7 +134,7 @@ static enum ks_code open_trace(struct running *r, struct ks_err *err)
         KS_TRY(ks_file_write_atomic(ks_str_cstr(&journal), "", 0, 0644, err));
     ks_journal_read(ks_str_cstr(&journal), &r->journal);
     if (r->journal.n)
-        ks_say_progress("resuming: %zu verdicts in the journal of an earlier run", r->journal.n);
+        ks_say_progress("resuming: %zu verdict%s in the journal of an earlier run", r->journal.n, r->journal.n == 1 ? "" : "s");
     return ks_trace_open(ks_str_cstr(&trace), ks_str_cstr(&wall), r->x->unit->settings->trace, ks_path_base(r->x->unit->path),
                          &r->trace, err);
 }
@@ -251,7 +251,7 @@ static bool run_search(struct running *r)
     if (code == KS_OK)
         return true;
     ks_wrap(&err, "entry '%s'", r->contract->entry);
-    ks_say_instead(&err, KS_KEEP_BASELINE);
+    ks_say_instead(&err, has_certificate(r) ? "emitting what an earlier search proved" : KS_KEEP_BASELINE);
     return false;
 }
 
@@ -325,7 +325,8 @@ static bool find_certificate(struct running *r)
     ks_trial_speedup(r->result.confirm, &line);
     ks_store_path(x->store, r->key, KS_REPORT_FILE, &report);
     ks_say_progress("gate passed: %s: %s", r->contract->entry, ks_str_cstr(&line));
-    ks_say_progress("report: %s", ks_str_cstr(&report));
+    if (!x->store->temporary) /* else it is deleted with the store */
+        ks_say_progress("report: %s", ks_str_cstr(&report));
     return true;
 }
 

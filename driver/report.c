@@ -120,6 +120,17 @@ static void report_verdict(struct report *r, const struct ks_json *event)
     ks_str_addc(r->out, '\n');
 }
 
+static void report_proposal(struct report *r, const struct ks_json *event)
+{
+    const char *agent = ks_json_get_str(event, "agent", ""), *hypothesis = ks_json_get_str(event, "hypothesis", NULL);
+    if (hypothesis)
+        ks_str_addf(r->out, "  %s states (%s, predicts %.2fx): %s\n", agent, ks_json_get_str(event, "layer", ""),
+                    ks_json_get_num(event, "predicted", 0), hypothesis);
+    else
+        ks_str_addf(r->out, "  %s states nothing\n", agent);
+    ks_str_addf(r->out, "    edit: %s\n", ks_json_get_str(event, "transform", ""));
+}
+
 static void report_event(const struct ks_json *event, void *ctx)
 {
     struct report *r = ctx;
@@ -128,9 +139,7 @@ static void report_event(const struct ks_json *event, void *ctx)
         ks_str_addf(r->out, "question (%s, %s): %s\n", ks_json_get_str(event, "point", ""), ks_json_get_str(event, "layer", ""),
                     ks_json_get_str(event, "text", ""));
     else if (strcmp(ev, "proposal") == 0)
-        ks_str_addf(r->out, "  %s states (%s): %s; predicts %.2fx\n    edit: %s\n", ks_json_get_str(event, "agent", ""),
-                    ks_json_get_str(event, "layer", "nothing"), ks_json_get_str(event, "hypothesis", "nothing"),
-                    ks_json_get_num(event, "predicted", 0), ks_json_get_str(event, "transform", ""));
+        report_proposal(r, event);
     else if (strcmp(ev, "verdict") == 0)
         report_verdict(r, event);
 }

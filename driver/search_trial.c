@@ -95,7 +95,7 @@ enum ks_code ks_search_try(struct ks_search *s, const struct ks_proposal *p, con
     t->source = ks_arena_strndup(&st->arena, p->source, p->source_len);
     t->source_len = p->source_len;
     memcpy(t->hash, hash, sizeof(t->hash));
-    ks_say_progress("hypothesis (%s): %s; predicts %.2fx", ks_layer_text(p->layer), p->hypothesis, p->predicted_speedup);
+    ks_say_progress("hypothesis (%s, predicts %.2fx): %s", ks_layer_text(p->layer), p->predicted_speedup, p->hypothesis);
     bool fresh;
     KS_TRY(judge(s, "trial", t, &t->trial, &fresh, err));
     if (fresh && ks_stop_asked()) {

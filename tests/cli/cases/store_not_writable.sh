@@ -7,3 +7,4 @@ expect_err "searching with a temporary store: nothing will be kept"
 expect_err "emitted unit.o"
 expect_err "certificate: not kept"
 expect_symbol unit.o scale_shift
+expect_no_err "report: /"
