@@ -19,6 +19,8 @@ static cudaError_t allocate(void **ret_p, size_t size, bool host_writes)
     struct ks_err err;
     if (host_writes && ks_emu_fill(emu, p, 0, size, &err) != KS_OK) /* the host writes it unseen, so it counts as initialised */
         RT_END(cudaErrorMemoryAllocation);
+    if (host_writes)
+        ks_emu_host_visible(emu, p);
     *ret_p = p;
     RT_END(cudaSuccess);
 }
