@@ -102,7 +102,10 @@ void ks_emu_findings_clear(struct ks_emu *emu);
 /* Counters since the last clear: array, one object per launched kernel name; metric names in docs/EMULATED.md. Caller frees. */
 struct ks_json *ks_emu_counters(struct ks_emu *emu);
 void ks_emu_counters_clear(struct ks_emu *emu);
-/* Modelled nanoseconds of all launches since the last counters clear, launch overhead included. */
+/* Adds to the modelled time what the host did besides launching: host_ns of its own, and an operation on the device (a copy, a
+ * fill) that moves dram_bytes in device memory, 0: none.  drains: it waited, so the next launch does not overlap its overhead. */
+void ks_emu_spend(struct ks_emu *emu, double host_ns, double dram_bytes, bool drains);
+/* Modelled nanoseconds of all launches and of what was spent since the last counters clear, launch overhead included. */
 double ks_emu_modelled_ns(struct ks_emu *emu);
 
 #endif

@@ -156,7 +156,7 @@ static cudaError_t func_info(const void *function, struct rt_kernel **ret_kernel
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attr, int value)
 {
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_function_attribute, 0, 0);
     struct rt_kernel *k;
     struct ks_emu_func_info info;
     cudaError_t e = func_info(function, &k, &info);
@@ -185,7 +185,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *function)
 {
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_function_attribute, 0, 0);
     struct rt_kernel *k;
     struct ks_emu_func_info info;
     cudaError_t e = func_info(function, &k, &info);
@@ -226,7 +226,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_bloc
 {
     (void)flags;
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_occupancy, 0, 0);
     struct rt_kernel *k;
     struct ks_emu_func_info info;
     cudaError_t e = func_info(function, &k, &info);

@@ -28,6 +28,15 @@ cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err); /* maps; 
 double rt_now_ns(void);                                                /* modelled time since the device was made */
 void rt_count_launch(void);
 
+/* cost.c: adds the modelled time of one call (api_cost.def).  bus_bytes: moved between host and device; device_bytes: read and
+ * written in device memory by an operation on the device, 0: none. */
+enum rt_api {
+#define A(name, host_us, drains) RT_API_##name,
+#include "harness/emulated_rt/api_cost.def"
+#undef A
+};
+void rt_spend(struct ks_emu *emu, enum rt_api call, double bus_bytes, double device_bytes);
+
 /* Kernels and variables that the program registered.  Lock held. */
 struct rt_kernel {
     const void *host; /* address of the host stub */

@@ -29,9 +29,17 @@ bool rt_stream_valid(cudaStream_t stream)
     return false;
 }
 
+static void spend(enum rt_api call)
+{
+    struct ks_emu *emu = rt_emu();
+    if (emu)
+        rt_spend(emu, call, 0, 0);
+}
+
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret_stream, unsigned flags, int priority)
 {
     rt_lock();
+    spend(RT_API_stream_create);
     struct stream *s = ks_xcalloc(1, sizeof *s);
     s->flags = flags;
     s->priority = priority;
@@ -54,6 +62,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *ret_stream)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     rt_lock();
+    spend(RT_API_stream_destroy);
     for (size_t i = 0; i < streams.n; i++)
         if ((void *)streams.data[i] == (void *)stream) {
             free(streams.data[i]);
@@ -72,6 +81,9 @@ static cudaError_t stream_check(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    rt_lock();
+    spend(RT_API_synchronize);
+    rt_unlock();
     return stream_check(stream);
 }
 
@@ -83,6 +95,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     (void)event, (void)flags;
+    rt_lock();
+    spend(RT_API_stream_wait);
+    rt_unlock();
     return stream_check(stream);
 }
 
@@ -119,6 +134,7 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attr, c
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret_event, unsigned flags)
 {
     rt_lock();
+    spend(RT_API_event_create);
     struct event *ev = ks_xcalloc(1, sizeof *ev);
     ev->timing = !(flags & cudaEventDisableTiming);
     ks_vec_push(&events, ev);
@@ -155,6 +171,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigne
 {
     (void)flags;
     rt_lock();
+    spend(RT_API_event_record);
     struct event *ev = event_find(e);
     if (!ev || !rt_stream_valid(stream))
         RT_END(cudaErrorInvalidResourceHandle);
@@ -171,6 +188,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     rt_lock();
+    spend(RT_API_synchronize);
     RT_END(event_find(e) ? rt_sticky() : cudaErrorInvalidResourceHandle);
 }
 
