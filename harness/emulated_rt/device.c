@@ -37,6 +37,7 @@ cudaError_t cudaDeviceSynchronize(void)
 {
     RT_BEGIN;
     rt_spend(emu, RT_API_synchronize, 0, 0);
+    rt_order_host_waits_all();
     RT_END(cudaSuccess);
 }
 

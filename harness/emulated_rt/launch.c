@@ -75,6 +75,7 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, dim3 clus
                               .cooperative = cooperative};
     struct ks_err err;
     rt_count_launch();
+    rt_order_op(stream, k->name);
     enum ks_code code = ks_emu_launch_run(emu, m, &l, &err);
     e = rt_from_code(code, &err);
     /* As on a GPU, a fault inside the kernel shows at the next synchronisation. */
@@ -90,7 +91,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
 {
-    return launch((const void *)kernel, grid, block, no_cluster, args, shared, stream, false);
+    return launch((const void *)kernel, grid, block, no_cluster, args, shared, stream ? stream : cudaStreamPerThread, false);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)

@@ -33,6 +33,8 @@ static cudaError_t release(void *p, enum rt_api call)
     RT_BEGIN;
     struct ks_err err;
     rt_spend(emu, call, 0, 0);
+    if (call == RT_API_free)
+        rt_order_host_waits_all();
     RT_END(ks_emu_mfree(emu, p, &err) == KS_OK ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -130,8 +132,13 @@ static bool on_device(struct ks_emu *emu, const void *p)
 }
 
 /* A copy within the device reads and writes its memory; one between host and device crosses the bus. */
-static void copy_spend(struct ks_emu *emu, const void *dst, const void *src, size_t n, enum rt_api call)
+static void copy_note(struct ks_emu *emu, const void *dst, const void *src, size_t n, enum rt_api call, cudaStream_t stream)
 {
+    rt_order_op(stream, "a copy");
+    if (call == RT_API_copy) {
+        struct rt_clock done = rt_order_record(stream);
+        rt_order_host_waits(&done);
+    }
     bool inside = on_device(emu, dst) && on_device(emu, src);
     rt_spend(emu, call, inside ? 0 : (double)n, inside ? 2 * (double)n : 0);
 }
@@ -162,32 +169,31 @@ static cudaError_t copy_locked(struct ks_emu *emu, void *dst, const void *src, s
     return code == KS_OK ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static cudaError_t copy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, enum rt_api call)
+static cudaError_t copy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, enum rt_api call, cudaStream_t stream)
 {
     RT_BEGIN;
-    copy_spend(emu, dst, src, n, call);
+    copy_note(emu, dst, src, n, call, stream);
     RT_END(copy_locked(emu, dst, src, n, kind));
 }
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind)
 {
-    return copy(dst, src, n, kind, RT_API_copy);
+    return copy(dst, src, n, kind, RT_API_copy, NULL);
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)stream;
-    return copy(dst, src, n, kind, RT_API_copy_async);
+    return copy(dst, src, n, kind, RT_API_copy_async, stream);
 }
 
 static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                           enum cudaMemcpyKind kind, enum rt_api call)
+                           enum cudaMemcpyKind kind, enum rt_api call, cudaStream_t stream)
 {
     if (width > dpitch || width > spitch)
         return rt_return(cudaErrorInvalidPitchValue);
     RT_BEGIN;
     cudaError_t e = cudaSuccess;
-    copy_spend(emu, dst, src, width * height, call);
+    copy_note(emu, dst, src, width * height, call, stream);
     for (size_t y = 0; y < height && e == cudaSuccess; y++)
         e = copy_locked(emu, (char *)dst + y * dpitch, (const char *)src + y * spitch, width, kind);
     RT_END(e);
@@ -196,19 +202,19 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind)
 {
-    return copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_API_copy);
+    return copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_API_copy, NULL);
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)stream;
-    return copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_API_copy_async);
+    return copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_API_copy_async, stream);
 }
 
-cudaError_t cudaMemset(void *dst, int value, size_t n)
+static cudaError_t set(void *dst, int value, size_t n, cudaStream_t stream)
 {
     RT_BEGIN;
+    rt_order_op(stream, "a memset");
     struct ks_err err;
     rt_spend(emu, RT_API_set, 0, (double)n);
     if (n == 0)
@@ -216,33 +222,42 @@ cudaError_t cudaMemset(void *dst, int value, size_t n)
     RT_END(ks_emu_fill(emu, dst, value, n, &err) == KS_OK ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-cudaError_t cudaMemsetAsync(void *dst, int value, size_t n, cudaStream_t stream)
+cudaError_t cudaMemset(void *dst, int value, size_t n)
 {
-    (void)stream;
-    return cudaMemset(dst, value, n);
+    return set(dst, value, n, NULL);
 }
 
-cudaError_t cudaMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)
+cudaError_t cudaMemsetAsync(void *dst, int value, size_t n, cudaStream_t stream)
+{
+    return set(dst, value, n, stream);
+}
+
+static cudaError_t set_2d(void *dst, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
 {
     if (width > pitch)
         return rt_return(cudaErrorInvalidPitchValue);
     RT_BEGIN;
     struct ks_err err;
     enum ks_code code = KS_OK;
+    rt_order_op(stream, "a memset");
     rt_spend(emu, RT_API_set, 0, (double)width * (double)height);
     for (size_t y = 0; width && y < height && code == KS_OK; y++)
         code = ks_emu_fill(emu, (char *)dst + y * pitch, value, width, &err);
     RT_END(code == KS_OK ? cudaSuccess : cudaErrorInvalidValue);
 }
 
+cudaError_t cudaMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)
+{
+    return set_2d(dst, pitch, value, width, height, NULL);
+}
+
 cudaError_t cudaMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
 {
-    (void)stream;
-    return cudaMemset2D(dst, pitch, value, width, height);
+    return set_2d(dst, pitch, value, width, height, stream);
 }
 
 static cudaError_t symbol_copy(const void *symbol, void *host_or_device, size_t n, size_t offset, bool to_symbol,
-                               enum cudaMemcpyKind kind, enum rt_api call)
+                               enum cudaMemcpyKind kind, enum rt_api call, cudaStream_t stream)
 {
     RT_BEGIN;
     void *address;
@@ -253,32 +268,30 @@ static cudaError_t symbol_copy(const void *symbol, void *host_or_device, size_t 
     if (offset > size || n > size - offset)
         RT_END(cudaErrorInvalidValue);
     char *at = (char *)address + offset;
-    copy_spend(emu, at, host_or_device, n, call);
+    copy_note(emu, at, host_or_device, n, call, stream);
     RT_END(to_symbol ? copy_locked(emu, at, host_or_device, n, kind) : copy_locked(emu, host_or_device, at, n, kind));
 }
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t n, size_t offset, enum cudaMemcpyKind kind)
 {
-    return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind, RT_API_copy);
+    return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind, RT_API_copy, NULL);
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t n, size_t offset, enum cudaMemcpyKind kind,
                                     cudaStream_t stream)
 {
-    (void)stream;
-    return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind, RT_API_copy_async);
+    return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind, RT_API_copy_async, stream);
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind)
 {
-    return symbol_copy(symbol, dst, n, offset, false, kind, RT_API_copy);
+    return symbol_copy(symbol, dst, n, offset, false, kind, RT_API_copy, NULL);
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind,
                                       cudaStream_t stream)
 {
-    (void)stream;
-    return symbol_copy(symbol, dst, n, offset, false, kind, RT_API_copy_async);
+    return symbol_copy(symbol, dst, n, offset, false, kind, RT_API_copy_async, stream);
 }
 
 cudaError_t cudaGetSymbolAddress(void **ret_address, const void *symbol)

@@ -37,6 +37,22 @@ enum rt_api {
 };
 void rt_spend(struct ks_emu *emu, enum rt_api call, double bus_bytes, double device_bytes);
 
+/* order.c: who waits for whom, between kscc_emu_call_begin() and _end(); elsewhere these do nothing.  Lock held. */
+#define RT_MAX_STREAMS 16
+struct rt_clock {
+    unsigned call; /* what an earlier call recorded says nothing */
+    bool begun;    /* work before the call is complete */
+    unsigned seen[RT_MAX_STREAMS];
+};
+void rt_order_op(cudaStream_t stream, const char *what); /* a launch, copy or set is queued */
+struct rt_clock rt_order_record(cudaStream_t stream);    /* what an event recorded now will mean */
+void rt_order_wait(cudaStream_t stream, const struct rt_clock *event);
+void rt_order_host_waits(const struct rt_clock *event);
+void rt_order_host_waits_all(void);
+void rt_order_gone(cudaStream_t stream);
+void rt_order_findings(struct ks_json *list);
+void rt_order_clear(void);
+
 /* Kernels and variables that the program registered.  Lock held. */
 struct rt_kernel {
     const void *host; /* address of the host stub */

@@ -12,6 +12,7 @@ struct stream {
 struct event {
     double at_ns;
     bool recorded, timing;
+    struct rt_clock clock;
 };
 
 static KS_VEC(struct stream *) streams;
@@ -34,6 +35,23 @@ static void spend(enum rt_api call)
     struct ks_emu *emu = rt_emu();
     if (emu)
         rt_spend(emu, call, 0, 0);
+}
+
+bool rt_stream_blocking(cudaStream_t stream);
+bool rt_stream_blocking(cudaStream_t stream)
+{
+    for (size_t i = 0; i < streams.n; i++)
+        if ((void *)streams.data[i] == (void *)stream)
+            return !(streams.data[i]->flags & cudaStreamNonBlocking);
+    return true; /* the thread's default stream */
+}
+
+static struct event *event_find(cudaEvent_t e)
+{
+    for (size_t i = 0; i < events.n; i++)
+        if ((void *)events.data[i] == (void *)e)
+            return events.data[i];
+    return NULL;
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret_stream, unsigned flags, int priority)
@@ -65,6 +83,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     spend(RT_API_stream_destroy);
     for (size_t i = 0; i < streams.n; i++)
         if ((void *)streams.data[i] == (void *)stream) {
+            rt_order_gone(stream);
             free(streams.data[i]);
             streams.data[i] = streams.data[--streams.n];
             RT_END(cudaSuccess);
@@ -83,6 +102,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     rt_lock();
     spend(RT_API_synchronize);
+    struct rt_clock done = rt_order_record(stream);
+    rt_order_host_waits(&done);
     rt_unlock();
     return stream_check(stream);
 }
@@ -94,9 +115,12 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
-    (void)event, (void)flags;
+    (void)flags;
     rt_lock();
     spend(RT_API_stream_wait);
+    const struct event *ev = event_find(event);
+    if (ev && rt_stream_valid(stream))
+        rt_order_wait(stream, &ev->clock);
     rt_unlock();
     return stream_check(stream);
 }
@@ -147,14 +171,6 @@ cudaError_t cudaEventCreate(cudaEvent_t *ret_event)
     return cudaEventCreateWithFlags(ret_event, 0);
 }
 
-static struct event *event_find(cudaEvent_t e)
-{
-    for (size_t i = 0; i < events.n; i++)
-        if ((void *)events.data[i] == (void *)e)
-            return events.data[i];
-    return NULL;
-}
-
 cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
     rt_lock();
@@ -177,6 +193,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigne
         RT_END(cudaErrorInvalidResourceHandle);
     ev->at_ns = rt_now_ns();
     ev->recorded = true;
+    ev->clock = rt_order_record(stream);
     RT_END(rt_sticky());
 }
 
@@ -189,7 +206,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     rt_lock();
     spend(RT_API_synchronize);
-    RT_END(event_find(e) ? rt_sticky() : cudaErrorInvalidResourceHandle);
+    const struct event *ev = event_find(e);
+    if (ev)
+        rt_order_host_waits(&ev->clock);
+    RT_END(ev ? rt_sticky() : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t e)
