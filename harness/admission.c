@@ -123,6 +123,92 @@ static bool is_glue(const char *name)
     return false;
 }
 
+/* The next declaration of module-scope storage in `space` (".global", ".const") at or after p: from the space's name to the
+ * initial value or the end.  The name as part of an instruction ("ld.global") is none. */
+static const char *declaration_next(const char *p, const char *space, size_t *ret_len)
+{
+    size_t n = strlen(space);
+    for (const char *text = p; (p = strstr(p, space)) != NULL; p += n) {
+        if ((p > text && !strchr(" \t\n;{}/", p[-1])) || !strchr(" \t\n.", p[n]))
+            continue;
+        *ret_len = strcspn(p, ";=");
+        while (*ret_len > n && (p[*ret_len - 1] == ' ' || p[*ret_len - 1] == '\t'))
+            (*ret_len)--;
+        return p;
+    }
+    return NULL;
+}
+
+/* What a declaration declares: the last word before its bracket. */
+static const char *declared_name(const char *declaration, size_t len, size_t *ret_len)
+{
+    const char *end = memchr(declaration, '[', len), *p = end ? end : declaration + len;
+    const char *last = p;
+    while (p > declaration && !strchr(" \t\n", p[-1]))
+        p--;
+    *ret_len = (size_t)(last - p);
+    return p;
+}
+
+/* Texts of printf and assert, which the compiler places in .global. */
+static bool is_compiler_text(const char *name, size_t len)
+{
+    return (len >= 4 && memcmp(name, "$str", 4) == 0) || (len >= 10 && memcmp(name, "__unnamed_", 10) == 0);
+}
+
+/* Storage of this space that the original does not declare with the same type and size; NULL: none. */
+static const char *new_storage(const struct ks_object *baseline, const struct ks_object *candidate, const char *space,
+                               size_t *ret_len)
+{
+    size_t len = 0, base_len = 0, name_len = 0;
+    for (const char *d = ks_str_cstr(&candidate->ptx); (d = declaration_next(d, space, &len)) != NULL; d += len) {
+        const char *name = declared_name(d, len, &name_len), *b = ks_str_cstr(&baseline->ptx);
+        if (is_compiler_text(name, name_len))
+            continue;
+        while ((b = declaration_next(b, space, &base_len)) != NULL && !(base_len == len && memcmp(b, d, len) == 0))
+            b += base_len;
+        if (!b) {
+            *ret_len = name_len;
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* Host code can change constants. */
+static bool writes_symbols(const struct ks_object *o)
+{
+    for (size_t i = 0; i < o->n_symbols; i++)
+        if (!o->symbols[i].defined && (ks_str_starts(o->symbols[i].name, "cudaMemcpyToSymbol") ||
+                                       ks_str_starts(o->symbols[i].name, "cudaGetSymbolAddress")))
+            return true;
+    return false;
+}
+
+/* Device code must be a function of its arguments, as the original is: nothing kept from call to call, no look at a clock. */
+static bool device_code_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
+{
+    static const char *const tells_time[] = {"%clock", "%globaltimer", "%gridid", "%pm"};
+    size_t len = 0;
+    const char *name = new_storage(baseline, candidate, ".global", &len);
+    if (name) {
+        ks_str_addf(reason, "keeps device state between calls: variable '%.*s'", (int)len, name);
+        return false;
+    }
+    name = writes_symbols(candidate) ? new_storage(baseline, candidate, ".const", &len) : NULL;
+    if (name) {
+        ks_str_addf(reason, "keeps device state between calls: host code can write the constant '%.*s'", (int)len, name);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof tells_time / sizeof *tells_time; i++)
+        if (strstr(ks_str_cstr(&candidate->ptx), tells_time[i]) && !strstr(ks_str_cstr(&baseline->ptx), tells_time[i])) {
+            ks_str_addf(reason, "device code reads %s, which differs from call to call and which the original does not read",
+                        tells_time[i]);
+            return false;
+        }
+    return true;
+}
+
 bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
 {
     for (size_t i = 0; i < candidate->n_symbols; i++) {
@@ -162,5 +248,5 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
         ks_str_addf(reason, "has %zu fat binaries where the original has %zu", candidate->n_fatbins, baseline->n_fatbins);
         return false;
     }
-    return true;
+    return device_code_check(baseline, candidate, reason);
 }

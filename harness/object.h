@@ -35,7 +35,7 @@ const struct ks_symbol *ks_object_symbol(const struct ks_object *o, const char *
 bool ks_interface_check(const struct ks_object *baseline, const struct ks_object *candidate, const char *entry_symbol,
                         struct ks_str *reason);
 /* `admission`: undefined symbols within the allow-list or the baseline's own, no new constructors, no system call opcodes, no new
- * host state, one fat binary. */
+ * host state, one fat binary; no new device state, no clock in device code (read from the PTX). */
 bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason);
 /* The allow-list alone (harness/allow_undefined.def). */
 bool ks_admission_symbol_allowed(const char *name);

@@ -319,6 +319,18 @@ void ks_emu_counters_clear(struct ks_emu *emu)
     emu->stream_busy = false;
 }
 
+void ks_emu_spend(struct ks_emu *emu, double host_ns, double dram_bytes, bool drains)
+{
+    emu->modelled_ns += host_ns;
+    if (dram_bytes > 0) {
+        emu->modelled_ns += (emu->stream_busy ? emu->arch->launch_next_us : emu->arch->launch_us) * 1e3;
+        emu->modelled_ns += dram_bytes / emu->arch->dram_gbs; /* GB/s are bytes a nanosecond */
+        emu->stream_busy = true;
+    }
+    if (drains)
+        emu->stream_busy = false;
+}
+
 double ks_emu_modelled_ns(struct ks_emu *emu)
 {
     return emu->modelled_ns;

@@ -111,6 +111,8 @@ enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_
     if (emu->capacity_bytes > emu->arena_bytes / 2)
         emu->capacity_bytes = emu->arena_bytes / 2;
     emu->next_off = EMU_FIRST_ALLOC + ALLOC_GAP;
+    ks_emu_memory_open(emu);
+    ks_emu_memory_close(emu);
     *ret_emu = emu;
     return KS_OK;
 }
@@ -129,6 +131,7 @@ void ks_emu_free(struct ks_emu *emu)
     for (size_t i = 0; i < emu->allocs.n; i++)
         free(emu->allocs.data[i].name);
     ks_vec_release(&emu->allocs);
+    ks_vec_release(&emu->host_stretches);
     if (emu->arena)
         (void)munmap(emu->arena, emu->arena_bytes);
     release_planes(emu);
@@ -175,7 +178,9 @@ void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name)
     emu->next_off += (rounded + ALLOC_GAP + 4095) / 4096 * 4096;
     emu->live_bytes += rounded;
     ks_vec_push(&emu->allocs, a);
+    ks_emu_memory_open(emu);
     fill_pattern(a.base, size_bytes, POISON);
+    ks_emu_memory_close(emu);
     return a.base;
 }
 
@@ -204,6 +209,7 @@ enum ks_code ks_emu_mfree(struct ks_emu *emu, void *p, struct ks_err *err)
     if (!a->live)
         return ks_fail(err, KS_ERR_RANGE, "free device memory '%s': freed before", a->name ? a->name : "");
     a->live = false;
+    ks_emu_host_forget(emu, a);
     emu->live_bytes -= (a->size + ALLOC_ALIGN - 1) / ALLOC_ALIGN * ALLOC_ALIGN;
     uintptr_t from = ((uintptr_t)a->base + 4095) & ~(uintptr_t)4095, to = ((uintptr_t)a->base + a->size) & ~(uintptr_t)4095;
     if (to > from)
@@ -283,7 +289,9 @@ static enum ks_code inside(struct ks_emu *emu, const void *p, size_t n, const ch
 enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err)
 {
     KS_TRY(inside(emu, dst, n, "write", err));
+    ks_emu_memory_open(emu);
     memmove(dst, src, n);
+    ks_emu_memory_close(emu);
     ks_emu_mark_init(emu, dst, n, true);
     return KS_OK;
 }
@@ -291,14 +299,18 @@ enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t
 enum ks_code ks_emu_read(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err)
 {
     KS_TRY(inside(emu, src, n, "read", err));
+    ks_emu_memory_open(emu);
     memmove(dst, src, n);
+    ks_emu_memory_close(emu);
     return KS_OK;
 }
 
 enum ks_code ks_emu_fill(struct ks_emu *emu, void *dst, int byte, size_t n, struct ks_err *err)
 {
     KS_TRY(inside(emu, dst, n, "fill", err));
+    ks_emu_memory_open(emu);
     memset(dst, byte, n);
+    ks_emu_memory_close(emu);
     ks_emu_mark_init(emu, dst, n, true);
     return KS_OK;
 }
@@ -307,7 +319,9 @@ enum ks_code ks_emu_copy(struct ks_emu *emu, void *dst, const void *src, size_t 
 {
     KS_TRY(inside(emu, dst, n, "copy to", err));
     KS_TRY(inside(emu, src, n, "copy from", err));
+    ks_emu_memory_open(emu);
     memmove(dst, src, n);
+    ks_emu_memory_close(emu);
     if (!emu->init_plane)
         return KS_OK;
     if (ks_emu_is_init(emu, src, n, NULL)) {
@@ -324,6 +338,8 @@ enum ks_code ks_emu_copy(struct ks_emu *emu, void *dst, const void *src, size_t 
 
 void ks_emu_poison(struct ks_emu *emu, void *dst, size_t n, uint32_t pattern)
 {
+    ks_emu_memory_open(emu);
     fill_pattern(dst, n, pattern);
+    ks_emu_memory_close(emu);
     ks_emu_mark_init(emu, dst, n, false);
 }

@@ -49,11 +49,17 @@ struct emu_mem_count {
 struct emu_finding;
 struct emu_counters;
 
+struct emu_stretch {
+    uint8_t *from, *to;
+};
+
 struct ks_emu {
     struct ks_emu_config config;
     char arch_name[16];
     const struct emu_arch *arch;
     uint8_t *arena;
+    unsigned open_depth;                       /* 0: the host cannot touch device memory */
+    KS_VEC(struct emu_stretch) host_stretches; /* pages that the host may always touch; sorted */
     size_t arena_bytes, capacity_bytes, live_bytes, next_off;
     KS_VEC(struct emu_alloc) allocs;                /* sorted by base; dead ones stay */
     uint8_t *init_plane, *read_plane, *write_plane; /* NULL until needed */
@@ -128,6 +134,11 @@ struct emu_alloc *ks_emu_alloc_find(struct ks_emu *emu, uintptr_t address); /* l
 void ks_emu_mark_init(struct ks_emu *emu, const void *p, size_t n, bool init);
 bool ks_emu_is_init(const struct ks_emu *emu, const void *p, size_t n, size_t *ret_first_bad);
 void *ks_emu_plane_map(size_t bytes); /* lazily zero */
+
+/* guard.c: brackets around what the emulator itself does to device memory; they nest. */
+void ks_emu_memory_open(struct ks_emu *emu);
+void ks_emu_memory_close(struct ks_emu *emu);
+void ks_emu_host_forget(struct ks_emu *emu, const struct emu_alloc *a);
 
 /* program.c */
 KS_NODISCARD enum ks_code ks_emu_program_link(struct ks_emu_module *m, struct ptx_func *kernel, struct emu_program **ret_program,

@@ -5,7 +5,8 @@
  * modelled time are a function of (PTX, inputs, seed) alone: not of the number of host threads, of addresses or of the clock.
  *
  * Device pointers are host addresses inside an arena reserved by the device; a kernel access is checked against the list of live
- * allocations.  Time is *modelled* by the formula in harness/emulated/model.c and never measured. */
+ * allocations, and host code that follows one gets a segmentation fault, as with a GPU.  Time is *modelled* by the formula in
+ * harness/emulated/model.c and never measured. */
 
 #include "base/err.h"
 #include "base/json.h"
@@ -48,6 +49,8 @@ void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name);
 KS_NODISCARD enum ks_code ks_emu_mfree(struct ks_emu *emu, void *p, struct ks_err *err);
 /* Start and size of the live allocation that holds p; false: none. */
 bool ks_emu_find(struct ks_emu *emu, const void *p, void **ret_base, size_t *ret_size_bytes);
+/* Pinned and managed memory: the host may follow the pointer p of this allocation. */
+void ks_emu_host_visible(struct ks_emu *emu, void *p);
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name);
 /* Host-side writes must go through these (they mark bytes initialised); KS_ERR_RANGE outside allocations. */
 KS_NODISCARD enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
@@ -99,7 +102,10 @@ void ks_emu_findings_clear(struct ks_emu *emu);
 /* Counters since the last clear: array, one object per launched kernel name; metric names in docs/EMULATED.md. Caller frees. */
 struct ks_json *ks_emu_counters(struct ks_emu *emu);
 void ks_emu_counters_clear(struct ks_emu *emu);
-/* Modelled nanoseconds of all launches since the last counters clear, launch overhead included. */
+/* Adds to the modelled time what the host did besides launching: host_ns of its own, and an operation on the device (a copy, a
+ * fill) that moves dram_bytes in device memory, 0: none.  drains: it waited, so the next launch does not overlap its overhead. */
+void ks_emu_spend(struct ks_emu *emu, double host_ns, double dram_bytes, bool drains);
+/* Modelled nanoseconds of all launches and of what was spent since the last counters clear, launch overhead included. */
 double ks_emu_modelled_ns(struct ks_emu *emu);
 
 #endif

@@ -306,12 +306,14 @@ enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, cons
         return ks_fail(err, KS_ERR_MEMORY_LIMIT, "launch '%s': the device is full", p->name);
     if (l.grid_workspace)
         KS_TRY(ks_emu_fill(emu, l.grid_workspace, 0, 256, err));
+    ks_emu_memory_open(emu);
     for (uint32_t i = 0; i < p->n_params; i++)
         memcpy(l.param_block + p->param_offset[i], c->args[i], p->param_size[i]);
     ks_emu_mark_init(emu, l.param_block, p->param_bytes, true);
     if (!(l.checks & KS_EMU_CHECK_INIT))
         emu->unchecked_launch = true;
     enum ks_code code = run(&l, err);
+    ks_emu_memory_close(emu);
     struct ks_err ignored;
     if (l.grid_workspace)
         (void)!ks_emu_mfree(emu, l.grid_workspace, &ignored);

@@ -67,9 +67,11 @@ enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx, size_t len,
     m->programs = ks_xcalloc(tree->n_funcs + 1, sizeof(*m->programs));
     m->registers = ks_xcalloc(tree->n_funcs + 1, sizeof(*m->registers));
     ks_vec_push(&emu->modules, m);
+    ks_emu_memory_open(emu);
     enum ks_code code = place_variables(emu, m, err);
     if (code == KS_OK)
         code = initialise(m, err);
+    ks_emu_memory_close(emu);
     if (code != KS_OK) {
         ks_emu_module_unload(emu, m);
         return code;

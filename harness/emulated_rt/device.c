@@ -35,8 +35,10 @@ cudaError_t cudaInitDevice(int dev, unsigned device_flags, unsigned flags)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    rt_lock();
-    RT_END(rt_sticky());
+    RT_BEGIN;
+    rt_spend(emu, RT_API_synchronize, 0, 0);
+    rt_order_host_waits_all();
+    RT_END(cudaSuccess);
 }
 
 cudaError_t cudaDeviceReset(void)
@@ -61,7 +63,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int dev)
     if (dev != 0)
         return rt_return(cudaErrorInvalidDevice);
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_properties, 0, 0);
     const struct rt_card *c = rt_card();
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "%s", c->name);

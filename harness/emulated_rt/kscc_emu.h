@@ -19,6 +19,10 @@ struct ks_emu *kscc_emu_device(void);
 void kscc_emu_set_registers(const char *kernel, int registers); /* applies to modules loaded later, too */
 char *kscc_emu_findings(void);                                  /* JSON text, caller frees */
 char *kscc_emu_counters(void);
+/* Around a call of an entry that was given `stream` (NULL: none, or the default stream): work that is not ordered with that
+ * stream becomes a finding, `stream-order`. */
+void kscc_emu_call_begin(void *stream);
+void kscc_emu_call_end(void);
 double kscc_emu_modelled_ns(void); /* since the last clear */
 void kscc_emu_clear(void);         /* findings and counters */
 int kscc_emu_launches(void);       /* kernels launched since the last clear */

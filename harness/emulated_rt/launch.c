@@ -75,6 +75,7 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, dim3 clus
                               .cooperative = cooperative};
     struct ks_err err;
     rt_count_launch();
+    rt_order_op(stream, k->name);
     enum ks_code code = ks_emu_launch_run(emu, m, &l, &err);
     e = rt_from_code(code, &err);
     /* As on a GPU, a fault inside the kernel shows at the next synchronisation. */
@@ -90,7 +91,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
 {
-    return launch((const void *)kernel, grid, block, no_cluster, args, shared, stream, false);
+    return launch((const void *)kernel, grid, block, no_cluster, args, shared, stream ? stream : cudaStreamPerThread, false);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
@@ -156,7 +157,7 @@ static cudaError_t func_info(const void *function, struct rt_kernel **ret_kernel
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attr, int value)
 {
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_function_attribute, 0, 0);
     struct rt_kernel *k;
     struct ks_emu_func_info info;
     cudaError_t e = func_info(function, &k, &info);
@@ -185,7 +186,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *function)
 {
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_function_attribute, 0, 0);
     struct rt_kernel *k;
     struct ks_emu_func_info info;
     cudaError_t e = func_info(function, &k, &info);
@@ -226,7 +227,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_bloc
 {
     (void)flags;
     RT_BEGIN;
-    (void)emu;
+    rt_spend(emu, RT_API_occupancy, 0, 0);
     struct rt_kernel *k;
     struct ks_emu_func_info info;
     cudaError_t e = func_info(function, &k, &info);

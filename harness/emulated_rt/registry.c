@@ -58,7 +58,11 @@ static cudaError_t module_load(struct rt_module *m)
     for (size_t i = 0; i < variables.n; i++) {
         struct rt_variable *v = &variables.data[i];
         size_t size;
-        if (v->module == m && v->managed && !ks_emu_module_symbol(m->loaded, v->name, v->managed, &size))
+        if (v->module != m || !v->managed)
+            continue;
+        if (ks_emu_module_symbol(m->loaded, v->name, v->managed, &size))
+            ks_emu_host_visible(emu, *v->managed);
+        else
             *v->managed = NULL;
     }
     return cudaSuccess;

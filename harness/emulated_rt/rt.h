@@ -28,6 +28,31 @@ cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err); /* maps; 
 double rt_now_ns(void);                                                /* modelled time since the device was made */
 void rt_count_launch(void);
 
+/* cost.c: adds the modelled time of one call (api_cost.def).  bus_bytes: moved between host and device; device_bytes: read and
+ * written in device memory by an operation on the device, 0: none. */
+enum rt_api {
+#define A(name, host_us, drains) RT_API_##name,
+#include "harness/emulated_rt/api_cost.def"
+#undef A
+};
+void rt_spend(struct ks_emu *emu, enum rt_api call, double bus_bytes, double device_bytes);
+
+/* order.c: who waits for whom, between kscc_emu_call_begin() and _end(); elsewhere these do nothing.  Lock held. */
+#define RT_MAX_STREAMS 16
+struct rt_clock {
+    unsigned call; /* what an earlier call recorded says nothing */
+    bool begun;    /* work before the call is complete */
+    unsigned seen[RT_MAX_STREAMS];
+};
+void rt_order_op(cudaStream_t stream, const char *what); /* a launch, copy or set is queued */
+struct rt_clock rt_order_record(cudaStream_t stream);    /* what an event recorded now will mean */
+void rt_order_wait(cudaStream_t stream, const struct rt_clock *event);
+void rt_order_host_waits(const struct rt_clock *event);
+void rt_order_host_waits_all(void);
+void rt_order_gone(cudaStream_t stream);
+void rt_order_findings(struct ks_json *list);
+void rt_order_clear(void);
+
 /* Kernels and variables that the program registered.  Lock held. */
 struct rt_kernel {
     const void *host; /* address of the host stub */

@@ -228,7 +228,9 @@ static char *json_text(struct ks_json *j)
 
 char *kscc_emu_findings(void)
 {
-    return json_text(ks_emu_findings(device));
+    struct ks_json *list = ks_emu_findings(device);
+    rt_order_findings(list);
+    return json_text(list);
 }
 
 char *kscc_emu_counters(void)
@@ -246,6 +248,7 @@ void kscc_emu_clear(void)
     past_ns += ks_emu_modelled_ns(device);
     launches = 0;
     ks_emu_findings_clear(device);
+    rt_order_clear();
     ks_emu_counters_clear(device);
 }
 

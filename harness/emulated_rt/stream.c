@@ -12,6 +12,7 @@ struct stream {
 struct event {
     double at_ns;
     bool recorded, timing;
+    struct rt_clock clock;
 };
 
 static KS_VEC(struct stream *) streams;
@@ -29,9 +30,34 @@ bool rt_stream_valid(cudaStream_t stream)
     return false;
 }
 
+static void spend(enum rt_api call)
+{
+    struct ks_emu *emu = rt_emu();
+    if (emu)
+        rt_spend(emu, call, 0, 0);
+}
+
+bool rt_stream_blocking(cudaStream_t stream);
+bool rt_stream_blocking(cudaStream_t stream)
+{
+    for (size_t i = 0; i < streams.n; i++)
+        if ((void *)streams.data[i] == (void *)stream)
+            return !(streams.data[i]->flags & cudaStreamNonBlocking);
+    return true; /* the thread's default stream */
+}
+
+static struct event *event_find(cudaEvent_t e)
+{
+    for (size_t i = 0; i < events.n; i++)
+        if ((void *)events.data[i] == (void *)e)
+            return events.data[i];
+    return NULL;
+}
+
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret_stream, unsigned flags, int priority)
 {
     rt_lock();
+    spend(RT_API_stream_create);
     struct stream *s = ks_xcalloc(1, sizeof *s);
     s->flags = flags;
     s->priority = priority;
@@ -54,8 +80,10 @@ cudaError_t cudaStreamCreate(cudaStream_t *ret_stream)
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     rt_lock();
+    spend(RT_API_stream_destroy);
     for (size_t i = 0; i < streams.n; i++)
         if ((void *)streams.data[i] == (void *)stream) {
+            rt_order_gone(stream);
             free(streams.data[i]);
             streams.data[i] = streams.data[--streams.n];
             RT_END(cudaSuccess);
@@ -72,6 +100,11 @@ static cudaError_t stream_check(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    rt_lock();
+    spend(RT_API_synchronize);
+    struct rt_clock done = rt_order_record(stream);
+    rt_order_host_waits(&done);
+    rt_unlock();
     return stream_check(stream);
 }
 
@@ -82,7 +115,13 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
-    (void)event, (void)flags;
+    (void)flags;
+    rt_lock();
+    spend(RT_API_stream_wait);
+    const struct event *ev = event_find(event);
+    if (ev && rt_stream_valid(stream))
+        rt_order_wait(stream, &ev->clock);
+    rt_unlock();
     return stream_check(stream);
 }
 
@@ -119,6 +158,7 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attr, c
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret_event, unsigned flags)
 {
     rt_lock();
+    spend(RT_API_event_create);
     struct event *ev = ks_xcalloc(1, sizeof *ev);
     ev->timing = !(flags & cudaEventDisableTiming);
     ks_vec_push(&events, ev);
@@ -129,14 +169,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret_event, unsigned flags)
 cudaError_t cudaEventCreate(cudaEvent_t *ret_event)
 {
     return cudaEventCreateWithFlags(ret_event, 0);
-}
-
-static struct event *event_find(cudaEvent_t e)
-{
-    for (size_t i = 0; i < events.n; i++)
-        if ((void *)events.data[i] == (void *)e)
-            return events.data[i];
-    return NULL;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
@@ -155,11 +187,13 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigne
 {
     (void)flags;
     rt_lock();
+    spend(RT_API_event_record);
     struct event *ev = event_find(e);
     if (!ev || !rt_stream_valid(stream))
         RT_END(cudaErrorInvalidResourceHandle);
     ev->at_ns = rt_now_ns();
     ev->recorded = true;
+    ev->clock = rt_order_record(stream);
     RT_END(rt_sticky());
 }
 
@@ -171,7 +205,11 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     rt_lock();
-    RT_END(event_find(e) ? rt_sticky() : cudaErrorInvalidResourceHandle);
+    spend(RT_API_synchronize);
+    const struct event *ev = event_find(e);
+    if (ev)
+        rt_order_host_waits(&ev->clock);
+    RT_END(ev ? rt_sticky() : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t e)

@@ -64,11 +64,11 @@ TEST(new_kernels_are_welcome)
     judge(
         "#include <cuda_runtime.h>\n"
         "#include <algorithm>\n"
-        "__device__ int counter, more[7];\n"
+        "__device__ int counter;\n__constant__ int more[7] = {1};\n"
         "__constant__ float table[4];\n"
         "template <int N> __global__ void fast(float *y, int n) { int i = threadIdx.x * N; if (i < n) y[i] = table[i % 4] + "
         "counter + more[0]; }\n"
-        "static __global__ void other(float *y) { more[0] = (int)y[0]; }\n"
+        "static __global__ void other(float *y) { counter = (int)y[0]; }\n"
         "void go(float *y, int n, cudaStream_t s) { fast<1><<<1, std::min(n, 128), 0, s>>>(y, n); other<<<1, 1, 0, s>>>(y); }\n",
         "", "");
 }
@@ -100,6 +100,18 @@ TEST(host_state_constructors_and_foreign_calls_are_refused)
         {"#include <dlfcn.h>\nstatic __attribute__((used)) void f() { dlopen(\"x\", 1); }\n", "host code calls 'dlopen'"},
         {"#include <thread>\nstatic __attribute__((used)) void f() { std::thread([] {}).detach(); }\n", "host code calls "},
         {"static __attribute__((used)) void f() { asm volatile(\"syscall\"); }\n", "contains a system call instruction"},
+        {"static __device__ int calls;\n__global__ void c() { calls++; }\n",
+         "keeps device state between calls: variable 'calls'"},
+        {"__global__ void c(float *y) { static int n = 1; y[0] = n++; }\n",
+         "keeps device state between calls: variable '_ZZ1cPfE1n'"},
+        {"__global__ void c(float *y) { asm volatile(\"{ .global .u32 hidden;\\nst.global.u32 [hidden], 1; }\"); }\n",
+         "'hidden'"},
+        {"__constant__ int last;\n__global__ void c(int *y) { *y = last; }\nstatic __attribute__((used)) void f(int v) { "
+         "cudaMemcpyToSymbol(last, &v, 4); }\n",
+         "host code can write the constant 'last'"},
+        {"__global__ void c(long *y) { *y = clock64(); }\n", "device code reads %clock"},
+        {"__global__ void c(long *y) { asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(*y)); }\n",
+         "device code reads %globaltimer"},
         {"static __attribute__((used)) void f() { static thread_local int t; t++; }\n", "keeps host state between calls"},
     };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {

@@ -76,7 +76,7 @@ static bool as_expected(const struct ks_verdict *v, const struct expectation *e)
         return v->outcome != KS_OUTCOME_REJECTED && v->gates[KS_GATE_NUMERICS].state == KS_GATE_PASS;
     for (int g = 0; g < KS_N_GATES; g++)
         if (v->gates[g].state == KS_GATE_FAIL && strcmp(ks_gate_text((enum ks_gate)g), e->gate) == 0)
-            return v->outcome == KS_OUTCOME_REJECTED;
+            return g == KS_GATE_TIME ? v->outcome != KS_OUTCOME_ACCEPTED : v->outcome == KS_OUTCOME_REJECTED;
     return false;
 }
 
