@@ -47,13 +47,15 @@ struct ks_symtab {
 };
 KS_NODISCARD enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks_err *err);
 void ks_symtab_release(struct ks_symtab *t);
+/* False for a symbol that some other object must bring. */
+bool ks_symbol_is_definition(char type);
 /* True for a symbol that other objects may see. */
 bool ks_symbol_is_global_definition(char type);
 /* "default", "hidden", "protected" or "internal", as gcc's attribute says it.  Errors: KS_ERR_NOT_FOUND, KS_ERR_BUILD. */
 KS_NODISCARD enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret_visibility[16], struct ks_err *err);
 /* A variable that lives at file scope and can change: its name, or NULL.  nvcc's own and function-local ones do not count. */
 const char *ks_symtab_mutable_state(const struct ks_symtab *t);
-/* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first line it printed. */
+/* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first error it printed. */
 KS_NODISCARD enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err);
 
 #endif

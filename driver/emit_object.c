@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The first line that names an error; compilers first say where they are. */
+static const char *first_error(const char *text)
+{
+    const char *error = strstr(text, "error");
+    while (error && error > text && error[-1] != '\n')
+        error--;
+    return error ? error : text;
+}
+
 enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str own_out = KS_STR_INIT, errors = KS_STR_INIT, how = KS_STR_INIT;
@@ -18,8 +27,8 @@ enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *e
     if (ks_exit_ok(&e))
         return KS_OK;
     ks_exit_describe(&e, &how);
-    return ks_fail(err, KS_ERR_BUILD, "'%s' %s: %.*s", argv[0], ks_str_cstr(&how), (int)strcspn(ks_str_cstr(&errors), "\n"),
-                   ks_str_cstr(&errors));
+    const char *said = first_error(ks_str_cstr(&errors));
+    return ks_fail(err, KS_ERR_BUILD, "'%s' %s: %.*s", argv[0], ks_str_cstr(&how), (int)strcspn(said, "\n"), said);
 }
 
 /* `nm -P`: "name type value size". */
@@ -72,9 +81,14 @@ enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret
     return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find symbol '%s' in '%s'", name, object);
 }
 
+bool ks_symbol_is_definition(char type)
+{
+    return type != 'U' && type != 'w' && type != 'v';
+}
+
 bool ks_symbol_is_global_definition(char type)
 {
-    return type != 'U' && type != 'w' && type != 'v' && (isupper((unsigned char)type) || type == 'u' || type == 'n');
+    return ks_symbol_is_definition(type) && (isupper((unsigned char)type) || type == 'u' || type == 'n');
 }
 
 /* Variables that nvcc puts into every object, function-local ones (_ZZ, with their guards _ZGVZ) and the iostream initialiser. */
