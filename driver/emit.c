@@ -56,8 +56,9 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
                            e->entries[i].signature->symbol);
     const char *state = ks_symtab_mutable_state(&e->baseline);
     if (state)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "unit '%s' has a variable at file scope ('%s'), which two versions cannot share",
-                       e->u->path, state);
+        return ks_fail(err, KS_ERR_UNSUPPORTED,
+                       "unit '%s' has a variable that outlives a call ('%s'), which two versions cannot share", e->u->path,
+                       state);
     return KS_OK;
 }
 
@@ -111,7 +112,8 @@ static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *e
     KS_TRY(ks_tool_run(argv.v, NULL, err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
     const char *state = ks_symtab_mutable_state(&t);
-    enum ks_code code = state ? ks_fail(err, KS_ERR_UNSUPPORTED, "candidate has a variable at file scope ('%s')", state) : KS_OK;
+    enum ks_code code =
+        state ? ks_fail(err, KS_ERR_UNSUPPORTED, "candidate has a variable that outlives a call ('%s')", state) : KS_OK;
     for (size_t k = 0; k < t.n; k++)
         if (ks_symbol_is_global_definition(t.data[k].type))
             ks_str_addf(&map, "%s %s%s\n", t.data[k].name, e->names[i].prefix, t.data[k].name);

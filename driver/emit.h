@@ -11,8 +11,8 @@
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
  * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
  *
- * Not done: relocatable device code, link-time optimisation, units with variables at file scope (the two halves would have one
- * each). */
+ * Not done: relocatable device code, link-time optimisation, units with variables that outlive a call, at file scope or in a
+ * function (the two halves would have one each). */
 
 #include "driver/unit.h"
 #include "harness/contract.h"
@@ -41,7 +41,8 @@ KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, con
 struct ks_symtab {
     struct {
         char *name;
-        char type; /* as nm prints: T U b ... */
+        char *section; /* ".bss", "*UND*" ... */
+        char type;     /* as nm prints: T U b ... */
     } * data;
     size_t n, cap;
 };
@@ -53,7 +54,7 @@ bool ks_symbol_is_definition(char type);
 bool ks_symbol_is_global_definition(char type);
 /* "default", "hidden", "protected" or "internal", as gcc's attribute says it.  Errors: KS_ERR_NOT_FOUND, KS_ERR_BUILD. */
 KS_NODISCARD enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret_visibility[16], struct ks_err *err);
-/* A variable that lives at file scope and can change: its name, or NULL.  nvcc's own and function-local ones do not count. */
+/* A variable that outlives a call and can change, at file scope or in a function: its name, or NULL.  nvcc's own do not count. */
 const char *ks_symtab_mutable_state(const struct ks_symtab *t);
 /* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first error it printed. */
 KS_NODISCARD enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err);

@@ -233,11 +233,12 @@ TEST(a_signature_that_cannot_be_passed_on_is_refused)
     CHECK_CONTAINS(err.message, "neither void nor");
 }
 
-static const char *state_of(const char *name, char type)
+static const char *state_of(const char *name, char type, const char *section)
 {
     struct ks_symtab t = {0};
     t.data = ks_vec_grow_(NULL, &t.cap, sizeof(*t.data));
     t.data[0].name = (char *)name;
+    t.data[0].section = (char *)section;
     t.data[0].type = type;
     t.n = 1;
     const char *found = ks_symtab_mutable_state(&t);
@@ -245,16 +246,25 @@ static const char *state_of(const char *name, char type)
     return found;
 }
 
-TEST(variables_at_file_scope_are_told_from_nvccs_own)
+TEST(variables_that_outlive_a_call_are_told_from_nvccs_own)
 {
-    CHECK_STR(state_of("counter", 'B'), "counter");
-    CHECK_STR(state_of("_ZL7scratch", 'b'), "_ZL7scratch");
-    CHECK_STR(state_of("table", 'D'), "table");
-    CHECK(state_of("_ZL15__fatDeviceText", 'd') == NULL);
-    CHECK(state_of("_ZL20__cudaFatCubinHandle", 'b') == NULL);
-    CHECK(state_of("_ZZ4mainE5cache", 'b') == NULL);
-    CHECK(state_of("_ZL5names", 'r') == NULL);
-    CHECK(state_of("function", 'T') == NULL);
+    CHECK_STR(state_of("counter", 'B', ".bss"), "counter");
+    CHECK_STR(state_of("_ZL7scratch", 'b', ".bss"), "_ZL7scratch");
+    CHECK_STR(state_of("table", 'D', ".data"), "table");
+    CHECK_STR(state_of("shared", 'C', "*COM*"), "shared");
+    CHECK_STR(state_of("_ZZ4mainE5cache", 'b', ".bss"), "_ZZ4mainE5cache");
+    CHECK_STR(state_of("_ZZ2h2iE2n2", 'u', ".bss._ZZ2h2iE2n2"), "_ZZ2h2iE2n2");
+    CHECK_STR(state_of("_ZGVZ4mainE5cache", 'b', ".bss"), "_ZGVZ4mainE5cache");
+    CHECK(state_of("_ZZ2h3IiET_S0_E2c3", 'u', ".rodata._ZZ2h3IiET_S0_E2c3") == NULL);
+    CHECK(state_of("_ZZ2goE5names", 'd', ".data.rel.ro.local") == NULL);
+    CHECK(state_of("_ZZL26__device_stub__Z2ktIfEvPT_PfE3__f", 'b', ".bss") == NULL);
+    CHECK(state_of("_ZGVZL20__device_stub__Z1kPfPfE5__tmp", 'b', ".bss") == NULL);
+    CHECK(state_of("_ZZL22____nv_dummy_param_refPvE5__ref", 'b', ".bss") == NULL);
+    CHECK(state_of("DW.ref.__gxx_personality_v0", 'V', ".data.rel.local.DW.ref.__gxx_personality_v0") == NULL);
+    CHECK(state_of("_ZL15__fatDeviceText", 'd', ".nvFatBinSegment") == NULL);
+    CHECK(state_of("_ZL20__cudaFatCubinHandle", 'b', ".bss") == NULL);
+    CHECK(state_of("_ZL5names", 'r', ".rodata") == NULL);
+    CHECK(state_of("function", 'T', ".text") == NULL);
     CHECK(ks_symbol_is_global_definition('T') && ks_symbol_is_global_definition('W') && ks_symbol_is_global_definition('u'));
     CHECK(!ks_symbol_is_global_definition('U') && !ks_symbol_is_global_definition('t') && !ks_symbol_is_global_definition('w'));
 }
