@@ -1,12 +1,16 @@
 #include "driver/emit.h"
 
 #include "base/file.h"
-#include "harness/object.h"
+#include "base/limits.h"
+#include "harness/build.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define BUILD_TIMEOUT_MS 600000
 
 /* Names inside the combined object; each is local to it in the end. */
 struct half_names {
@@ -24,6 +28,16 @@ struct emitter {
     struct ks_symtab baseline;
     struct ks_args parts; /* objects to combine */
 };
+
+/* Values that differ between two builds of one text: what was judged could not be built again. */
+enum ks_code ks_emit_check_text(const char *what, const char *text, struct ks_err *err)
+{
+    static const char *const names[] = {"__DATE__", "__TIME__", "__TIMESTAMP__", "__BASE_FILE__"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strstr(text, names[i]))
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "%s mentions %s, which differs from build to build", what, names[i]);
+    return KS_OK;
+}
 
 /* ---- preparation ---------------------------------------------------------------------------------------------------- */
 
@@ -101,15 +115,32 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
     return KS_OK;
 }
 
-static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *err)
+/* Builds the verified text by the line that the session built it by, and makes sure that the same came out: host code and PTX. */
+static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **ret, struct ks_err *err)
 {
-    char *compiled = scratch(e, "candidate.o", i), *renamed = scratch(e, "renamed.o", i);
-    KS_AUTO_ARGS struct ks_args argv;
+    const struct ks_emission *x = &e->entries[i];
+    char tag[32];
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_session_options opt = {.unit_path = e->u->path,
+                                     .nvcc_argv = e->u->build_argv.v,
+                                     .input_index = e->u->input_index,
+                                     .device = KS_DEVICE_CUDA, /* machine code beside PTX */
+                                     .arch = x->arch,
+                                     .work_dir = e->dir};
+    snprintf(tag, sizeof(tag), "candidate%zu", i);
+    KS_TRY(ks_file_read(x->candidate_path, KS_MAX_SOURCE_BYTES, &text, err));
+    KS_TRY(ks_emit_check_text("candidate", ks_str_cstr(&text), err));
+    KS_TRY(ks_build_object(&opt, ks_str_cstr(&text), text.len, tag, BUILD_TIMEOUT_MS, ret, err));
+    if (!ks_streq((*ret)->object_hash, x->judged))
+        return ks_fail(err, KS_ERR_MISMATCH, "the candidate of '%s' compiles to other code than was judged", x->signature->entry);
+    return KS_OK;
+}
+
+static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compiled, struct ks_err *err)
+{
+    char *renamed = scratch(e, "renamed.o", i);
     KS_AUTO_STR struct ks_str map = KS_STR_INIT;
     struct ks_symtab t = {0};
-    ks_args_init(&argv);
-    ks_unit_build_argv(e->u, e->entries[i].candidate_path, e->entries[i].arch, compiled, &argv);
-    KS_TRY(ks_tool_run(argv.v, NULL, err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
     const char *state = ks_symtab_mutable_state(&t);
     enum ks_code code =
@@ -122,6 +153,16 @@ static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *e
     KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, renamed, err));
     ks_args_add(&e->parts, renamed);
     return KS_OK;
+}
+
+static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *err)
+{
+    struct ks_built *built = NULL;
+    enum ks_code code = build_judged(e, i, &built, err);
+    if (code == KS_OK)
+        code = add_candidate(e, i, built->object_path, err);
+    ks_built_free(built);
+    return code;
 }
 
 /* nvcc's host compiler as the user chose it, for one C file without includes of its own. */

@@ -5,7 +5,8 @@
  * name, a dispatcher that calls the candidate inside the proved domain and the original everywhere else.
  *
  *   original.o    the baseline, entry renamed to __kscc_original_<entry>
- *   candidate.o   the verified text compiled with the user's flags for the architecture of the proof, all its symbols renamed
+ *   candidate.o   the verified text compiled by the very line the session compiled it by (ks_build_object), for the architecture
+ *                 of the proof, compared with what was judged, all its symbols renamed
  *   dispatch.o    int entry(...) { return inside(...) ? candidate(...) : original(...); }
  *
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
@@ -22,12 +23,18 @@ struct ks_emission {
     const struct ks_signature *signature;
     const struct ks_json *contract; /* ks_contract_to_json() */
     const char *candidate_path;     /* the verified text: exactly this file is compiled */
+    const char *judged;             /* hash of host code and PTX of the object that passed the gates */
     const char *key;
     const char *arch; /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
 };
 
+/* Whether a text means the same in every build of it: it mentions no date and no path of the build.  Errors: KS_ERR_UNSUPPORTED;
+ * `what` is its name in the message. */
+KS_NODISCARD enum ks_code ks_emit_check_text(const char *what, const char *text, struct ks_err *err);
+
 /* On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with what stands in the way, KS_ERR_BUILD, KS_ERR_IO,
- * KS_ERR_MISMATCH when the combined object would export something else than the baseline. */
+ * KS_ERR_MISMATCH when the combined object would export something else than the baseline or the candidate compiles to other code
+ * than was judged. */
 KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err);
 
 /* The dispatcher's C text.  original and candidate: symbols; arch: "sm_90a"; visibility: of the entry, "default".  Errors:
