@@ -306,7 +306,7 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
     struct ks_err err;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     KS_AUTO_JSON struct ks_json *certificate = NULL;
-    if (ks_store_certificate(x->store, key, &certificate, &err) != KS_OK) {
+    if (ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err) != KS_OK) {
         ks_say_instead(&err, KS_KEEP_BASELINE);
         return false;
     }
