@@ -1,11 +1,16 @@
 #include "driver/emit.h"
 
 #include "base/file.h"
+#include "base/limits.h"
+#include "harness/build.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define BUILD_TIMEOUT_MS 600000
 
 /* Names inside the combined object; each is local to it in the end. */
 struct half_names {
@@ -23,6 +28,16 @@ struct emitter {
     struct ks_symtab baseline;
     struct ks_args parts; /* objects to combine */
 };
+
+/* Values that differ between two builds of one text: what was judged could not be built again. */
+enum ks_code ks_emit_check_text(const char *what, const char *text, struct ks_err *err)
+{
+    static const char *const names[] = {"__DATE__", "__TIME__", "__TIMESTAMP__", "__BASE_FILE__"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strstr(text, names[i]))
+            return ks_fail(err, KS_ERR_UNSUPPORTED, "%s mentions %s, which differs from build to build", what, names[i]);
+    return KS_OK;
+}
 
 /* ---- preparation ---------------------------------------------------------------------------------------------------- */
 
@@ -55,8 +70,9 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
                            e->entries[i].signature->symbol);
     const char *state = ks_symtab_mutable_state(&e->baseline);
     if (state)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "unit '%s' has a variable at file scope ('%s'), which two versions cannot share",
-                       e->u->path, state);
+        return ks_fail(err, KS_ERR_UNSUPPORTED,
+                       "unit '%s' has a variable that outlives a call ('%s'), which two versions cannot share", e->u->path,
+                       state);
     return KS_OK;
 }
 
@@ -99,18 +115,36 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
     return KS_OK;
 }
 
-static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *err)
+/* Builds the verified text by the line that the session built it by, and makes sure that the same came out: host code and PTX. */
+static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **ret, struct ks_err *err)
 {
-    char *compiled = scratch(e, "candidate.o", i), *renamed = scratch(e, "renamed.o", i);
-    KS_AUTO_ARGS struct ks_args argv;
+    const struct ks_emission *x = &e->entries[i];
+    char tag[32];
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_session_options opt = {.unit_path = e->u->path,
+                                     .nvcc_argv = e->u->build_argv.v,
+                                     .input_index = e->u->input_index,
+                                     .device = KS_DEVICE_CUDA, /* machine code beside PTX */
+                                     .arch = x->arch,
+                                     .work_dir = e->dir};
+    snprintf(tag, sizeof(tag), "candidate%zu", i);
+    KS_TRY(ks_file_read(x->candidate_path, KS_MAX_SOURCE_BYTES, &text, err));
+    KS_TRY(ks_emit_check_text("candidate", ks_str_cstr(&text), err));
+    KS_TRY(ks_build_object(&opt, ks_str_cstr(&text), text.len, tag, BUILD_TIMEOUT_MS, ret, err));
+    if (!ks_streq((*ret)->object_hash, x->judged))
+        return ks_fail(err, KS_ERR_MISMATCH, "the candidate of '%s' compiles to other code than was judged", x->signature->entry);
+    return KS_OK;
+}
+
+static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compiled, struct ks_err *err)
+{
+    char *renamed = scratch(e, "renamed.o", i);
     KS_AUTO_STR struct ks_str map = KS_STR_INIT;
     struct ks_symtab t = {0};
-    ks_args_init(&argv);
-    ks_unit_build_argv(e->u, e->entries[i].candidate_path, e->entries[i].arch, compiled, &argv);
-    KS_TRY(ks_tool_run(argv.v, NULL, err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
     const char *state = ks_symtab_mutable_state(&t);
-    enum ks_code code = state ? ks_fail(err, KS_ERR_UNSUPPORTED, "candidate has a variable at file scope ('%s')", state) : KS_OK;
+    enum ks_code code =
+        state ? ks_fail(err, KS_ERR_UNSUPPORTED, "candidate has a variable that outlives a call ('%s')", state) : KS_OK;
     for (size_t k = 0; k < t.n; k++)
         if (ks_symbol_is_global_definition(t.data[k].type))
             ks_str_addf(&map, "%s %s%s\n", t.data[k].name, e->names[i].prefix, t.data[k].name);
@@ -119,6 +153,16 @@ static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *e
     KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, renamed, err));
     ks_args_add(&e->parts, renamed);
     return KS_OK;
+}
+
+static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *err)
+{
+    struct ks_built *built = NULL;
+    enum ks_code code = build_judged(e, i, &built, err);
+    if (code == KS_OK)
+        code = add_candidate(e, i, built->object_path, err);
+    ks_built_free(built);
+    return code;
 }
 
 /* nvcc's host compiler as the user chose it, for one C file without includes of its own. */
@@ -143,17 +187,16 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
     KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, visibility, &text,
                               err));
     KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
-    /* position independent code serves every way of linking; -fwrapv: lengths are wrapped, then refused by their floating-point
-     * size */
+    /* position independent code serves every way of linking; no contraction: the contract's values are not fused either */
     char *const argv[] = {(char *)host_compiler(e->u),
                           "-x",
                           "c",
                           "-std=gnu11",
                           "-O2",
                           "-fPIC",
-                          "-fwrapv",
+                          "-ffp-contract=off",
                           "-fno-math-errno",
-                          "-w",
+                          "-Werror=implicit-function-declaration",
                           "-c",
                           c,
                           "-o",
@@ -204,7 +247,25 @@ static bool is_ours(const struct emitter *e, const char *name)
     return false;
 }
 
-/* The replacement exports what the baseline exports, no more and no less. */
+static bool has_undefined(const struct ks_symtab *t, const char *name)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->data[i].name, name) == 0 && !ks_symbol_is_definition(t->data[i].type))
+            return true;
+    return false;
+}
+
+/* What the dispatcher needs, and what the gates allow a candidate: the program links it already, or the runtime has it. */
+static bool may_be_undefined(const struct emitter *e, const char *name)
+{
+    static const char *const own[] = {"cudaGetDevice", "cudaDeviceGetAttribute", "exp", "log2", "_GLOBAL_OFFSET_TABLE_"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(name, own[i]) == 0)
+            return true;
+    return has_undefined(&e->baseline, name) || ks_admission_symbol_allowed(name);
+}
+
+/* The replacement exports what the baseline exports, no more and no less, and asks the linker for nothing unexpected. */
 static enum ks_code check_exports(struct emitter *e, const char *final, struct ks_err *err)
 {
     struct ks_symtab t;
@@ -214,6 +275,9 @@ static enum ks_code check_exports(struct emitter *e, const char *final, struct k
         if (ks_symbol_is_global_definition(t.data[i].type) && !has_symbol(&e->baseline, t.data[i].name) &&
             !is_ours(e, t.data[i].name))
             code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would export '%s', the baseline does not", t.data[i].name);
+    for (size_t i = 0; i < t.n && code == KS_OK; i++)
+        if (!ks_symbol_is_definition(t.data[i].type) && !may_be_undefined(e, t.data[i].name))
+            code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would need '%s', the baseline does not", t.data[i].name);
     for (size_t i = 0; i < e->baseline.n && code == KS_OK; i++)
         if (ks_symbol_is_global_definition(e->baseline.data[i].type) && !has_symbol(&t, e->baseline.data[i].name))
             code = ks_fail(err, KS_ERR_MISMATCH, "the combined object would not export '%s', the baseline does",

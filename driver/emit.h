@@ -5,14 +5,15 @@
  * name, a dispatcher that calls the candidate inside the proved domain and the original everywhere else.
  *
  *   original.o    the baseline, entry renamed to __kscc_original_<entry>
- *   candidate.o   the verified text compiled with the user's flags for the architecture of the proof, all its symbols renamed
+ *   candidate.o   the verified text compiled by the very line the session compiled it by (ks_build_object), for the architecture
+ *                 of the proof, compared with what was judged, all its symbols renamed
  *   dispatch.o    int entry(...) { return inside(...) ? candidate(...) : original(...); }
  *
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
  * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
  *
- * Not done: relocatable device code, link-time optimisation, units with variables at file scope (the two halves would have one
- * each). */
+ * Not done: relocatable device code, link-time optimisation, units with variables that outlive a call, at file scope or in a
+ * function (the two halves would have one each). */
 
 #include "driver/unit.h"
 #include "harness/contract.h"
@@ -22,12 +23,18 @@ struct ks_emission {
     const struct ks_signature *signature;
     const struct ks_json *contract; /* ks_contract_to_json() */
     const char *candidate_path;     /* the verified text: exactly this file is compiled */
+    const char *judged;             /* hash of host code and PTX of the object that passed the gates */
     const char *key;
     const char *arch; /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
 };
 
+/* Whether a text means the same in every build of it: it mentions no date and no path of the build.  Errors: KS_ERR_UNSUPPORTED;
+ * `what` is its name in the message. */
+KS_NODISCARD enum ks_code ks_emit_check_text(const char *what, const char *text, struct ks_err *err);
+
 /* On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with what stands in the way, KS_ERR_BUILD, KS_ERR_IO,
- * KS_ERR_MISMATCH when the combined object would export something else than the baseline. */
+ * KS_ERR_MISMATCH when the combined object would export something else than the baseline or the candidate compiles to other code
+ * than was judged. */
 KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err);
 
 /* The dispatcher's C text.  original and candidate: symbols; arch: "sm_90a"; visibility: of the entry, "default".  Errors:
@@ -41,19 +48,22 @@ KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, con
 struct ks_symtab {
     struct {
         char *name;
-        char type; /* as nm prints: T U b ... */
+        char *section; /* ".bss", "*UND*" ... */
+        char type;     /* as nm prints: T U b ... */
     } * data;
     size_t n, cap;
 };
 KS_NODISCARD enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks_err *err);
 void ks_symtab_release(struct ks_symtab *t);
+/* False for a symbol that some other object must bring. */
+bool ks_symbol_is_definition(char type);
 /* True for a symbol that other objects may see. */
 bool ks_symbol_is_global_definition(char type);
 /* "default", "hidden", "protected" or "internal", as gcc's attribute says it.  Errors: KS_ERR_NOT_FOUND, KS_ERR_BUILD. */
 KS_NODISCARD enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret_visibility[16], struct ks_err *err);
-/* A variable that lives at file scope and can change: its name, or NULL.  nvcc's own and function-local ones do not count. */
+/* A variable that outlives a call and can change, at file scope or in a function: its name, or NULL.  nvcc's own do not count. */
 const char *ks_symtab_mutable_state(const struct ks_symtab *t);
-/* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first line it printed. */
+/* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first error it printed. */
 KS_NODISCARD enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err);
 
 #endif

@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The first line that names an error; compilers first say where they are. */
+static const char *first_error(const char *text)
+{
+    const char *error = strstr(text, "error");
+    while (error && error > text && error[-1] != '\n')
+        error--;
+    return error ? error : text;
+}
+
 enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str own_out = KS_STR_INIT, errors = KS_STR_INIT, how = KS_STR_INIT;
@@ -18,24 +27,45 @@ enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *e
     if (ks_exit_ok(&e))
         return KS_OK;
     ks_exit_describe(&e, &how);
-    return ks_fail(err, KS_ERR_BUILD, "'%s' %s: %.*s", argv[0], ks_str_cstr(&how), (int)strcspn(ks_str_cstr(&errors), "\n"),
-                   ks_str_cstr(&errors));
+    const char *said = first_error(ks_str_cstr(&errors));
+    return ks_fail(err, KS_ERR_BUILD, "'%s' %s: %.*s", argv[0], ks_str_cstr(&how), (int)strcspn(said, "\n"), said);
 }
 
-/* `nm -P`: "name type value size". */
+/* Column `k` of "name |value| class | type | size |line| section", without its blanks. */
+static const char *column(const char *line, size_t len, int k, size_t *ret_len)
+{
+    const char *p = line, *end = line + len, *bar;
+    for (; k > 0 && p && (p = memchr(p, '|', (size_t)(end - p))); k--)
+        p++;
+    if (!p)
+        return NULL;
+    bar = memchr(p, '|', (size_t)(end - p));
+    end = bar ? bar : end;
+    while (p < end && *p == ' ')
+        p++;
+    while (end > p && end[-1] == ' ')
+        end--;
+    *ret_len = (size_t)(end - p);
+    return p;
+}
+
+/* `nm -f sysv`: one row for each symbol behind a heading. */
 enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks_err *err)
 {
-    char *const argv[] = {"nm", "-P", (char *)object, NULL};
+    char *const argv[] = {"nm", "-f", "sysv", (char *)object, NULL};
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
     KS_TRY(ks_tool_run(argv, &out, err));
     struct ks_symtab t = {0};
     for (const char *line = ks_str_cstr(&out); *line;) {
-        size_t len = strcspn(line, "\n"), name_len = strcspn(line, " \n");
-        if (name_len + 1 < len) {
+        size_t len = strcspn(line, "\n"), name_len, type_len, section_len;
+        const char *name = column(line, len, 0, &name_len), *type = column(line, len, 2, &type_len),
+                   *section = column(line, len, 6, &section_len);
+        if (name && type && section && name_len && type_len == 1) {
             if (t.n == t.cap)
                 t.data = ks_vec_grow_(t.data, &t.cap, sizeof(*t.data));
-            t.data[t.n].name = ks_xstrndup(line, name_len);
-            t.data[t.n++].type = line[name_len + 1];
+            t.data[t.n].name = ks_xstrndup(name, name_len);
+            t.data[t.n].section = ks_xstrndup(section, section_len);
+            t.data[t.n++].type = type[0];
         }
         line += len + (line[len] == '\n');
     }
@@ -45,8 +75,10 @@ enum ks_code ks_symtab_read(const char *object, struct ks_symtab *ret, struct ks
 
 void ks_symtab_release(struct ks_symtab *t)
 {
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; i < t->n; i++) {
         free(t->data[i].name);
+        free(t->data[i].section);
+    }
     free(t->data);
     *t = (struct ks_symtab){0};
 }
@@ -72,16 +104,35 @@ enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret
     return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find symbol '%s' in '%s'", name, object);
 }
 
-bool ks_symbol_is_global_definition(char type)
+bool ks_symbol_is_definition(char type)
 {
-    return type != 'U' && type != 'w' && type != 'v' && (isupper((unsigned char)type) || type == 'u' || type == 'n');
+    return type != 'U' && type != 'w' && type != 'v';
 }
 
-/* Variables that nvcc puts into every object, function-local ones (_ZZ, with their guards _ZGVZ) and the iostream initialiser. */
+bool ks_symbol_is_global_definition(char type)
+{
+    return ks_symbol_is_definition(type) && (isupper((unsigned char)type) || type == 'u' || type == 'n');
+}
+
+/* Functions that nvcc makes for itself, with variables of their own. */
+static bool is_function_of_nvcc(const char *name)
+{
+    static const char *const prefixes[] = {"__device_stub_", "__wrapper__device_stub_", "____nv_", "__nv_"};
+    name += *name == 'L';
+    name += strspn(name, "0123456789");
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (ks_str_starts(name, prefixes[i]))
+            return true;
+    return false;
+}
+
+/* Variables that nvcc puts into every object, and the iostream initialiser.  A variable of one of the user's functions (_ZZ, its
+ * guard _ZGVZ) is state as much as one at file scope. */
 static bool is_harmless_variable(const char *name)
 {
-    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_",   "_ZZ",
-                                           "_ZGVZ",           "_ZStL8__ioinit",       "DW.ref.", "."};
+    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_", "_ZStL8__ioinit", "DW.ref.", "."};
+    if (ks_str_starts(name, "_ZZ") || ks_str_starts(name, "_ZGVZ"))
+        return is_function_of_nvcc(name + (name[2] == 'Z' ? 3 : 5));
     if (ks_str_starts(name, "_ZL")) /* static at file scope: length, then the name */
         name += 3 + strspn(name + 3, "0123456789");
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
@@ -90,10 +141,22 @@ static bool is_harmless_variable(const char *name)
     return false;
 }
 
+/* What is written once, by relocation, is constant; the same names say so for the variables of inline functions. */
+static bool is_writable(char type, const char *section)
+{
+    static const char *const writable[] = {".data", ".bss", ".tdata", ".tbss", ".ldata", ".lbss"};
+    if (ks_str_starts(section, ".data.rel.ro"))
+        return false;
+    for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++)
+        if (ks_str_starts(section, writable[i]))
+            return strchr("bBdDuV", type) != NULL;
+    return type == 'C' || (strchr("bBdD", type) && !ks_str_starts(section, ".nvFatBinSegment"));
+}
+
 const char *ks_symtab_mutable_state(const struct ks_symtab *t)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (strchr("bBdDC", t->data[i].type) && !is_harmless_variable(t->data[i].name))
+        if (is_writable(t->data[i].type, t->data[i].section) && !is_harmless_variable(t->data[i].name))
             return t->data[i].name;
     return NULL;
 }

@@ -289,19 +289,29 @@ static bool bind(const struct ks_entry_context *x, const struct ks_contract *con
     return ok;
 }
 
-static void fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract,
+/* The certificate once more, for what it says about the judged object.  False: it has been said why not. */
+static bool fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract,
                           const char *key, struct ks_emission *ret)
 {
     struct ks_arena *a = x->unit->arena;
+    struct ks_err err;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    if (ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err) != KS_OK) {
+        ks_say_instead(&err, KS_KEEP_BASELINE);
+        return false;
+    }
+    const char *judged = ks_json_get_str(ks_json_get(certificate, "confirmation"), KS_JUDGED_CODE, "");
     struct ks_signature *copy = KS_ARENA_NEW(a, struct ks_signature);
     *copy = *sig;
     ks_store_path(x->store, key, KS_CANDIDATE_FILE, &path);
     *ret = (struct ks_emission){.signature = copy,
                                 .contract = contract,
                                 .candidate_path = ks_arena_strdup(a, ks_str_cstr(&path)),
+                                .judged = ks_arena_strdup(a, judged),
                                 .key = ks_arena_strdup(a, key),
                                 .arch = x->device->arch};
+    return true;
 }
 
 /* True: there is a certificate that may be emitted. */
@@ -341,9 +351,8 @@ bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contrac
     struct running r = {.x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key};
     bool found = find_certificate(&r);
     running_release(&r);
-    if (found)
-        fill_emission(x, &signature, contract_json, key, ret); /* hands contract_json over */
-    else
+    found = found && fill_emission(x, &signature, contract_json, key, ret); /* hands contract_json over */
+    if (!found)
         ks_json_free(contract_json);
     return found;
 }

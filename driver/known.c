@@ -50,7 +50,7 @@ enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key
     const struct ks_settings *s = x->unit->settings;
     KS_AUTO_JSON struct ks_json *certificate = NULL;
     struct ks_err err;
-    enum ks_code code = ks_store_certificate(x->store, key, &certificate, &err);
+    enum ks_code code = ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err);
     if (s->policy == KS_POLICY_APPROVED)
         return look_up_approved(x, key, certificate);
     if (s->fresh)
@@ -73,7 +73,7 @@ bool ks_known_older(const struct ks_entry_context *x, const char *key)
 {
     KS_AUTO_JSON struct ks_json *certificate = NULL;
     struct ks_err err;
-    if (ks_store_certificate(x->store, key, &certificate, &err) != KS_OK)
+    if (ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err) != KS_OK)
         return false;
     say_known(x, key, certificate);
     return true;

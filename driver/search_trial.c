@@ -1,5 +1,6 @@
 #include "driver/search_state.h"
 
+#include "driver/certificate.h"
 #include "driver/say.h"
 #include "driver/stop.h"
 
@@ -26,6 +27,8 @@ static enum ks_code judge(struct ks_search *s, const char *phase, const struct k
     KS_TRY(confirm ? ks_session_confirm(s->session, t->source, t->source_len, &v, err)
                    : ks_session_try(s->session, t->source, t->source_len, &v, err));
     ks_trial_from_verdict(&v, s->contract, ret);
+    if (v.object_hash[0]) /* emission builds the text again and compares */
+        ks_json_set_str(ret->verdict, KS_JUDGED_CODE, v.object_hash);
     KS_AUTO_JSON struct ks_json *whole = ks_verdict_to_json(&v, s->contract);
     ks_verdict_release(&v);
     *ret_fresh = true;

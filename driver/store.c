@@ -183,6 +183,20 @@ static enum ks_code check_file_hash(const struct ks_store *s, const char *key, c
     return KS_OK;
 }
 
+/* A certificate counts for its own key, and for the three files that make a proof. */
+static enum ks_code check_binding(const struct ks_json *certificate, const char *key, struct ks_err *err)
+{
+    static const char *const files[] = {KS_ORIGINAL_FILE, KS_CANDIDATE_FILE, KS_TRACE_FILE};
+    const struct ks_json *hashes = ks_json_get(certificate, "sha256");
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (!ks_json_get_str(hashes, files[i], NULL))
+            return ks_fail(err, KS_ERR_SYNTAX, "certificate of '%.12s' does not name '%s'", key, files[i]);
+    const char *own = ks_json_get_str(certificate, "key", "");
+    if (strcmp(own, key) != 0)
+        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made for the key '%.12s'", key, own);
+    return KS_OK;
+}
+
 enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
@@ -198,8 +212,20 @@ enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, str
         const struct ks_json *h = ks_json_at(hashes, i);
         KS_TRY(check_file_hash(s, key, ks_json_key(h), ks_json_str(h), err));
     }
-    if (ks_json_len(hashes) < 3)
-        return ks_fail(err, KS_ERR_SYNTAX, "certificate of '%.12s' names too few files", key);
+    KS_TRY(check_binding(certificate, key, err));
+    *ret_certificate = ks_steal(certificate);
+    return KS_OK;
+}
+
+enum ks_code ks_store_certificate_of(const struct ks_store *s, const char *key, const char *source, size_t len,
+                                     struct ks_json **ret_certificate, struct ks_err *err)
+{
+    char hex[65];
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    KS_TRY(ks_store_certificate(s, key, &certificate, err));
+    ks_hash_hex(source, len, hex);
+    if (!ks_streq(ks_json_get_str(ks_json_get(certificate, "sha256"), KS_ORIGINAL_FILE, NULL), hex))
+        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made for another source", key);
     *ret_certificate = ks_steal(certificate);
     return KS_OK;
 }

@@ -51,10 +51,13 @@ KS_NODISCARD enum ks_code ks_store_resolve(const struct ks_store *s, const char 
 
 /* ---- certificates --------------------------------------------------------------------------------------------------- */
 
-/* Reads the certificate and checks that it is whole: gate version, and the hashes of every file it names.  Errors:
+/* Reads the certificate and checks that it is whole: gate version, key, and the hashes of every file it names.  Errors:
  * KS_ERR_NOT_FOUND (no certificate), KS_ERR_MISMATCH (which file differs), KS_ERR_SYNTAX. */
 KS_NODISCARD enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate,
                                                struct ks_err *err);
+/* The same for a unit whose text is at hand: the certificate must be about that text. */
+KS_NODISCARD enum ks_code ks_store_certificate_of(const struct ks_store *s, const char *key, const char *source, size_t len,
+                                                  struct ks_json **ret_certificate, struct ks_err *err);
 /* Approval names the certificate's own hash, so that it does not outlive a change. */
 KS_NODISCARD enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, struct ks_err *err);
 bool ks_store_is_approved(const struct ks_store *s, const char *key);

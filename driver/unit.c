@@ -116,36 +116,7 @@ enum ks_code ks_unit_hash(const struct ks_unit *u, char ret_hex[65], struct ks_e
     return KS_OK;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------- */
-
-/* nvcc puts an -Xcompiler value into a shell line as it stands and splits it at commas. */
-static void quote_for_xcompiler(const char *text, struct ks_str *out)
-{
-    ks_str_addc(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            ks_str_add(out, "'\\''");
-        else if (*text == ',')
-            ks_str_add(out, "\\,");
-        else
-            ks_str_addc(out, *text);
-    }
-    ks_str_addc(out, '\'');
-}
-
-void ks_unit_build_argv(const struct ks_unit *u, const char *input_path, const char *arch, const char *output,
-                        struct ks_args *out)
-{
-    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, value = KS_STR_INIT;
-    char absolute[PATH_MAX];
-    size_t index;
-    ks_path_dir(&dir, u->path);
-    ks_str_add(&value, "-iquote,");
-    quote_for_xcompiler(realpath(ks_str_cstr(&dir), absolute) ? absolute : ks_str_cstr(&dir), &value);
-    ks_cmdline_build_argv(u->cmdline, u->toolkit.nvcc, u->input, input_path, arch, output, out, &index);
-    ks_args_add(out, "-Xcompiler");
-    ks_args_add(out, ks_str_cstr(&value));
-}
+/* ---- architecture ---------------------------------------------------------------------------------------------------------- */
 
 /* "sm_90a" sorts by its number, then by having a suffix. */
 static long arch_rank(const char *digits)

@@ -31,11 +31,6 @@ void ks_unit_close(struct ks_unit *u);
  */
 KS_NODISCARD enum ks_code ks_unit_hash(const struct ks_unit *u, char ret_hex[65], struct ks_err *err);
 
-/* A line that compiles `input_path` to `output` in place of the unit, for one architecture; "quote" includes still find the
- * unit's folder first. */
-void ks_unit_build_argv(const struct ks_unit *u, const char *input_path, const char *arch, const char *output,
-                        struct ks_args *out);
-
 /* Highest architecture the flags name ("sm_90a"), or "" for nvcc's default. */
 void ks_unit_arch(const struct ks_unit *u, char *ret, size_t size);
 

@@ -4,8 +4,12 @@
 #include "base/hash.h"
 #include "base/process.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -90,16 +94,18 @@ void ks_build_flags(const struct ks_session_options *opt, struct ks_args *out)
     }
 }
 
-/* nvcc's own environment flags are already in nvcc_argv. */
+/* nvcc's own environment flags are already in nvcc_argv.  A fixed date makes __DATE__ and __TIME__ the same in every build. */
 static char **build_environment(void)
 {
     size_t n = 0, k = 0;
     while (environ[n])
         n++;
-    char **env = ks_xcalloc(n + 1, sizeof *env);
+    char **env = ks_xcalloc(n + 2, sizeof *env);
     for (size_t i = 0; i < n; i++)
-        if (!ks_str_starts(environ[i], "NVCC_APPEND_FLAGS=") && !ks_str_starts(environ[i], "NVCC_PREPEND_FLAGS="))
+        if (!ks_str_starts(environ[i], "NVCC_APPEND_FLAGS=") && !ks_str_starts(environ[i], "NVCC_PREPEND_FLAGS=") &&
+            !ks_str_starts(environ[i], "SOURCE_DATE_EPOCH="))
             env[k++] = environ[i];
+    env[k++] = (char *)"SOURCE_DATE_EPOCH=0";
     return env;
 }
 
@@ -156,7 +162,13 @@ static const char *arch_number(const struct ks_session_options *opt)
 static enum ks_code source_write(const struct ks_session_options *opt, const char *source, size_t len, const char *path,
                                  struct ks_err *err)
 {
+    static const char bom[] = "\xef\xbb\xbf"; /* counts as such at the very beginning only */
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (len >= 3 && memcmp(source, bom, 3) == 0) {
+        ks_str_add(&text, bom);
+        source += 3;
+        len -= 3;
+    }
     ks_str_add(&text, "#line 1 \""); /* messages and line information name the user's file */
     for (const char *p = opt->unit_path; *p; p++) {
         if (*p == '"' || *p == '\\')
@@ -168,13 +180,36 @@ static enum ks_code source_write(const struct ks_session_options *opt, const cha
     return ks_file_write_atomic(path, text.data, text.len, 0644, err);
 }
 
+/* The folder of the unit for "quote" includes.  nvcc puts an -Xcompiler value into a shell line as it stands and splits it at
+ * commas: a name with anything else than plain characters is reached through a link in our own folder. */
+static enum ks_code quote_folder(const struct ks_session_options *opt, const char *dir, struct ks_str *out, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str unit_dir = KS_STR_INIT, link = KS_STR_INIT;
+    char absolute[PATH_MAX];
+    ks_path_dir(&unit_dir, opt->unit_path);
+    if (!realpath(ks_str_cstr(&unit_dir), absolute)) { /* nothing to include from there */
+        ks_str_add(out, dir);
+        return KS_OK;
+    }
+    if (absolute[strspn(absolute, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@=:")] == '\0') {
+        ks_str_add(out, absolute);
+        return KS_OK;
+    }
+    ks_path_join(&link, dir, "unit.dir");
+    if (symlink(absolute, ks_str_cstr(&link)) < 0 && errno != EEXIST)
+        return ks_fail_errno(err, KS_ERR_IO, "cannot make '%s'", ks_str_cstr(&link));
+    ks_str_add(out, ks_str_cstr(&link));
+    return KS_OK;
+}
+
 static enum ks_code compile(const struct ks_session_options *opt, const char *source_path, const char *object_path,
                             int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args a;
-    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, quote = KS_STR_INIT;
     ks_args_init(&a);
-    ks_path_dir(&dir, opt->unit_path);
+    ks_path_dir(&dir, source_path);
+    KS_TRY(quote_folder(opt, ks_str_cstr(&dir), &quote, err));
     const char *number = arch_number(opt);
     ks_args_add(&a, opt->nvcc_argv[0]);
     ks_build_flags(opt, &a);
@@ -186,7 +221,8 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     ks_args_add(&a, "-lineinfo");
     ks_args_add(&a, "-Xcompiler");
     ks_args_add(&a, "-fPIC");
-    ks_args_addf(&a, "-I%s", ks_str_cstr(&dir));
+    ks_args_add(&a, "-Xcompiler");
+    ks_args_addf(&a, "-iquote,%s", ks_str_cstr(&quote));
     ks_args_add(&a, "-c");
     ks_args_add(&a, source_path);
     ks_args_add(&a, "-o");
@@ -327,24 +363,44 @@ static enum ks_code resources_measure(const struct ks_session_options *opt, cons
     return KS_OK;
 }
 
-/* What the object does, without what differs from build to build (the compiler's temporary names, our folder): host code and PTX.
- */
+/* nvcc numbers a module by its file's path: eight hexadecimal digits behind one of these, in names with internal linkage. */
+static void blank_module_ids(char *text)
+{
+    static const char *const marks[] = {"_GLOBAL__N__", "_INTERNAL_"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        for (char *p = text; (p = strstr(p, marks[i])) != NULL;) {
+            p += strlen(marks[i]);
+            if (strspn(p, "0123456789abcdef") >= 8 && p[8] == '_')
+                memset(p, '0', 8);
+        }
+}
+
+/* What the object does, without what differs from build to build (the compiler's temporary names, our folder, the spelling of the
+ * user's path in line information): host code and PTX. */
 static void content_hash(struct ks_built *b, const char *dir)
 {
     struct ks_hash h;
     KS_AUTO_STR struct ks_str ptx = KS_STR_INIT;
-    const char *p = ks_str_cstr(&b->object.ptx), *q;
-    for (; (q = strstr(p, dir)) != NULL; p = q + strlen(dir))
-        ks_str_addn(&ptx, p, (size_t)(q - p));
-    ks_str_add(&ptx, p);
+    ks_str_add(&ptx, "");
+    for (const char *p = ks_str_cstr(&b->object.ptx), *end; *p; p = end) {
+        end = strchrnul(p, '\n');
+        end += *end != '\0';
+        const char *q, *word = p + strspn(p, " \t");
+        if (ks_str_starts(word, ".file")) /* line information only, and spelled as the user called us */
+            continue;
+        for (; (q = memmem(p, (size_t)(end - p), dir, strlen(dir))) != NULL; p = q + strlen(dir))
+            ks_str_addn(&ptx, p, (size_t)(q - p));
+        ks_str_addn(&ptx, p, (size_t)(end - p));
+    }
+    blank_module_ids(ptx.data);
     ks_hash_init(&h);
     ks_hash_update_field(&h, b->object.code_hash, strlen(b->object.code_hash));
     ks_hash_update_field(&h, ks_str_cstr(&ptx), ptx.len);
     ks_hash_final_hex(&h, b->object_hash);
 }
 
-static enum ks_code build_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
-                             int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err)
+static enum ks_code object_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
+                              int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     int64_t start_ns = ks_clock_ns();
@@ -360,19 +416,32 @@ static enum ks_code build_in(const struct ks_session_options *opt, const char *s
     KS_TRY(ks_object_read(b->object_path, &b->object, err));
     content_hash(b, dir);
     b->object_bytes = b->object.file.len;
+    b->build_ns = ks_clock_ns() - start_ns;
+    return KS_OK;
+}
+
+static enum ks_code build_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
+                             int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err)
+{
+    int64_t start_ns = ks_clock_ns();
+    KS_TRY(object_in(opt, source, len, dir, timeout_ms, b, log, err));
     KS_TRY(resources_measure(opt, dir, b, timeout_ms, log, err));
     KS_TRY(link_shared(opt, b->object_path, b->shared_path, timeout_ms, log, err));
     b->build_ns = ks_clock_ns() - start_ns;
     return KS_OK;
 }
 
-enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag, int64_t timeout_ms,
-                      struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err)
+typedef enum ks_code build_fn(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
+                              int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err);
+
+static enum ks_code build_with(build_fn *build, const struct ks_session_options *opt, const char *source, size_t len,
+                               const char *tag, int64_t timeout_ms, struct ks_built **ret_built, struct ks_str *ret_log,
+                               struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT, log = KS_STR_INIT;
     ks_path_join(&dir, opt->work_dir, tag);
     struct ks_built *b = ks_xcalloc(1, sizeof *b);
-    enum ks_code code = build_in(opt, source, len, dir.data, timeout_ms, b, &log, err);
+    enum ks_code code = build(opt, source, len, dir.data, timeout_ms, b, &log, err);
     if (ret_log)
         ks_str_addn(ret_log, log.data, log.len);
     if (code != KS_OK) {
@@ -381,6 +450,18 @@ enum ks_code ks_build(const struct ks_session_options *opt, const char *source, 
     }
     *ret_built = b;
     return KS_OK;
+}
+
+enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag, int64_t timeout_ms,
+                      struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err)
+{
+    return build_with(build_in, opt, source, len, tag, timeout_ms, ret_built, ret_log, err);
+}
+
+enum ks_code ks_build_object(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
+                             int64_t timeout_ms, struct ks_built **ret_built, struct ks_err *err)
+{
+    return build_with(object_in, opt, source, len, tag, timeout_ms, ret_built, NULL, err);
 }
 
 void ks_built_free(struct ks_built *b)

@@ -3,7 +3,8 @@
 
 /* Turns the text of a unit into an object and a shared library that a worker can load, with the user's own compile flags.
  * Differences from the user's compile: code is position independent, the architecture is the session's, PTX is embedded
- * (uncompressed) beside machine code, line information is on, device code is whole-program.  ptxas is run once more on that PTX
+ * (uncompressed) beside machine code, line information is on, device code is whole-program,
+ * __DATE__ and __TIME__ stand still.  ptxas is run once more on that PTX
  * for registers and spills. */
 
 #include "harness/object.h"
@@ -31,6 +32,10 @@ struct ks_built {
  * gets all it said; KS_ERR_NOT_FOUND when nvcc is missing; KS_ERR_TIMEOUT past timeout_ms. */
 KS_NODISCARD enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
                                    int64_t timeout_ms, struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err);
+/* The object alone, by the same line: what emission puts into the user's object.  Equal text, flags and toolkit give an equal
+ * object_hash. */
+KS_NODISCARD enum ks_code ks_build_object(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
+                                          int64_t timeout_ms, struct ks_built **ret_built, struct ks_err *err);
 void ks_built_free(struct ks_built *b);
 /* "kernel=registers;..." */
 void ks_built_registers(const struct ks_built *b, struct ks_str *out);

@@ -59,6 +59,43 @@ TEST(a_build_is_described)
     ks_built_free(twin);
 }
 
+/* What emission builds is what the session built, from wherever and whenever; names with internal linkage carry a number that
+ * nvcc makes of the path. */
+TEST(an_object_built_again_is_recognised)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-c", "dir/unit.cu", NULL};
+    static const char text[] = "#include <cuda_runtime.h>\n"
+                               "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[1]; } }\n"
+                               "static __global__ void k1(float *y) { y[0] = __TIME__[7]; }\n"
+                               "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
+    static const char other[] = "#include <cuda_runtime.h>\n"
+                                "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[2]; } }\n"
+                                "static __global__ void k1(float *y) { y[0] = __TIME__[7]; }\n"
+                                "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
+    struct ks_session_options o = {
+        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 3, .arch = "sm_90a", .work_dir = work};
+    struct ks_built *session = NULL, *emission = NULL, *changed = NULL;
+    struct ks_err err;
+    CHECK_OK(ks_build(&o, text, strlen(text), "judged", 120000, &session, NULL, &err));
+    o.unit_path = "../elsewhere/dir/unit.cu";
+    CHECK_OK(ks_build_object(&o, text, strlen(text), "emitted", 120000, &emission, &err));
+    CHECK_OK(ks_build_object(&o, other, strlen(other), "changed", 120000, &changed, &err));
+    CHECK_STR(session->object_hash, emission->object_hash);
+    CHECK(strcmp(session->object_hash, changed->object_hash) != 0);
+    ks_built_free(session);
+    ks_built_free(emission);
+    ks_built_free(changed);
+}
+
+TEST(a_byte_order_mark_stays_in_front)
+{
+    struct ks_built *b = build("\xef\xbb\xbf#include <cuda_runtime.h>\n__global__ void k(float *y) { y[0] = 1; }\n"
+                               "void go(float *y, int n, cudaStream_t s) { k<<<1, n, 0, s>>>(y); }\n",
+                               "bom");
+    CHECK(b && b->n_kernels == 1);
+    ks_built_free(b);
+}
+
 TEST(new_kernels_are_welcome)
 {
     judge(

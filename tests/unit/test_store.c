@@ -43,6 +43,7 @@ static void put_certificate(const struct ks_store *s, const char *key, int64_t g
         put_hash(hashes, files[i], files[i]);
     }
     ks_json_set_i64(j, "gate_version", gate_version);
+    ks_json_set_str(j, "key", key);
     ks_json_set_str(j, "unit", "a.cu");
     ks_json_set_str(j, "entry", "e");
     ks_json_set_num(speedup, "estimate", 2.5);
@@ -78,6 +79,26 @@ TEST(a_changed_file_or_an_old_gate_voids_the_certificate)
     put_certificate(&s, key_b, KS_GATE_VERSION - 1);
     CHECK_INT(certificate_of(&s, key_b, &err), KS_ERR_MISMATCH);
     CHECK_CONTAINS(err.message, "gate version");
+    ks_store_close(&s);
+}
+
+/* Somebody's certificate, whole in itself, in the folder of another key or for another text. */
+TEST(a_certificate_counts_for_its_key_and_its_source_only)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    put_certificate(&s, key_a, KS_GATE_VERSION);
+    put_certificate(&s, key_b, KS_GATE_VERSION);
+    CHECK_OK(ks_store_certificate_of(&s, key_a, KS_ORIGINAL_FILE, strlen(KS_ORIGINAL_FILE), &j, &err));
+    struct ks_json *none = NULL;
+    CHECK_INT(ks_store_certificate_of(&s, key_a, "other", 5, &none, &err), KS_ERR_MISMATCH);
+    CHECK_CONTAINS(err.message, "another source");
+    CHECK_OK(ks_store_read(&s, key_a, KS_CERTIFICATE_FILE, &text, &err));
+    CHECK_OK(ks_store_write(&s, key_b, KS_CERTIFICATE_FILE, text.data, text.len, &err));
+    CHECK_INT(certificate_of(&s, key_b, &err), KS_ERR_MISMATCH);
+    CHECK_CONTAINS(err.message, "made for the key 'aaaa");
     ks_store_close(&s);
 }
 
