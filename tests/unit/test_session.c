@@ -162,4 +162,56 @@ TEST(a_verdict_repeats_byte_for_byte)
     CHECK_STR(a.data, b.data);
 }
 
+#define LARGE_CONTRACT(time)                                                                                                     \
+    "// kscc: entry scale\n"                                                                                                     \
+    "// kscc: dims  n=1..50000000\n"                                                                                             \
+    "// kscc: in    x : float[n] ~ normal(0,1)\n"                                                                                \
+    "// kscc: out   y : float[n] rtol=1e-5 atol=1e-6\n"                                                                          \
+    "// kscc: arg   a = 2.5\n"                                                                                                   \
+    "// kscc: time  n=" time "\n"
+
+TEST(a_candidate_that_leaves_out_large_shapes_is_not_confirmed)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    const char *hole = KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")
+        ENTRY("if (n > 100000) return; k<<<(n + 63) / 64, 64>>>(x, y, n, a);");
+    CHECK_OK(open_session(&f, LARGE_CONTRACT("100000") ONE_BLOCK, 0, &err));
+    if (f.session) {
+        CHECK_OK(ks_session_confirm(f.session, hole, strlen(hole), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_REJECTED);
+        CHECK_INT(v.gates[KS_GATE_NUMERICS].state, KS_GATE_FAIL);
+        ks_verdict_release(&v);
+        CHECK_OK(ks_session_confirm(f.session, ONE_EACH, strlen(ONE_EACH), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+        CHECK_INT(ks_json_len(v.unchecked_points), 0);
+        CHECK(ks_json_get_i64(v.largest_compared, "bytes", 0) > 2 << 20);
+        ks_verdict_release(&v);
+    }
+    close_session(&f);
+}
+
+TEST(a_timing_point_that_nobody_compares_is_named_and_must_be_worked_for)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    const char *idle = KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")
+        ENTRY("k<<<n == 40000000 ? 1 : (n + 63) / 64, 64>>>(x, y, n, a);");
+    CHECK_OK(open_session(&f, LARGE_CONTRACT("40000000") ONE_BLOCK, 0, &err));
+    if (f.session) {
+        CHECK_OK(ks_session_confirm(f.session, idle, strlen(idle), &v, &err));
+        CHECK(v.outcome != KS_OUTCOME_ACCEPTED);
+        CHECK_CONTAINS(v.gates[KS_GATE_TIME].reason ? v.gates[KS_GATE_TIME].reason : "", "implausible");
+        ks_verdict_release(&v);
+        CHECK_OK(ks_session_confirm(f.session, ONE_EACH, strlen(ONE_EACH), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+        CHECK_INT(ks_json_len(v.unchecked_points), 1);
+        CHECK_CONTAINS(ks_json_get_str(ks_json_at(v.unchecked_points, 0), "shape", ""), "40000000");
+        ks_verdict_release(&v);
+    }
+    close_session(&f);
+}
+
 TEST_MAIN
