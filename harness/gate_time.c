@@ -10,6 +10,15 @@
 /* Where no answer is compared, a candidate must at least do this part of the work that it did where one was. */
 #define PLAUSIBLE_PART (1.0 / 64)
 
+/* The whole is kept apart from its parts: a call that reaches into the device's memory and changes one of them is seen. */
+bool ks_counters_agree(const struct ks_json *kernels, double ns)
+{
+    double sum = 0;
+    for (size_t i = 0; i < ks_json_len(kernels); i++)
+        sum += ks_json_get_num(ks_json_at(kernels, i), "modelled_ns", 0);
+    return fabs(sum - ns) <= 1e-6 * fabs(sum) + 1e-3; /* NaN agrees with nothing */
+}
+
 /* Modelled time of one arm at one timing point. */
 static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t point, int64_t timeout_ms, double *ret_ns,
                                 struct ks_json **ret_counters, struct ks_err *err)
@@ -35,11 +44,14 @@ static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t
     ks_run_release(&run);
     KS_TRY(code);
     KS_TRY(ks_arm_report(s, arm, KS_REPORT_COUNTERS, ret_counters, ret_ns, err));
-    if (*ret_ns > 0)
+    bool agree = ks_counters_agree(*ret_counters, *ret_ns);
+    if (agree && *ret_ns > 0)
         return KS_OK;
     ks_json_free(*ret_counters);
     *ret_counters = NULL;
-    return ks_fail(err, KS_ERR_DEVICE, "the call launches no kernel");
+    return agree ? ks_fail(err, KS_ERR_DEVICE, "the call launches no kernel")
+                 : ks_fail(err, KS_ERR_SANDBOX,
+                           "the call changed the emulated device's own records: %.1f ns are not the sum of its kernels", *ret_ns);
 }
 
 /* One object a timing point: {"shape":..., "modelled_ns":..., "kernels":[...]}. */

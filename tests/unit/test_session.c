@@ -1,5 +1,5 @@
 /* A session end to end on the emulated device: what it refuses to start with, and that a verdict can be repeated. */
-#include "harness/session.h"
+#include "harness/session_impl.h"
 
 #include "base/file.h"
 #include "tests/unit/test.h"
@@ -212,6 +212,19 @@ TEST(a_timing_point_that_nobody_compares_is_named_and_must_be_worked_for)
         ks_verdict_release(&v);
     }
     close_session(&f);
+}
+
+TEST(a_modelled_time_must_be_the_sum_of_its_kernels)
+{
+    static const char text[] = "[{\"kernel\":\"a\",\"modelled_ns\":1500.25},{\"kernel\":\"b\",\"modelled_ns\":500.5}]";
+    struct ks_json *kernels = NULL;
+    struct ks_err err;
+    CHECK_OK(ks_json_parse(text, sizeof text - 1, "counters", &kernels, &err));
+    CHECK(ks_counters_agree(kernels, 2000.75));
+    CHECK(!ks_counters_agree(kernels, 1.0)); /* as left by a candidate that wrote over the device's total */
+    CHECK(!ks_counters_agree(kernels, 2100));
+    CHECK(!ks_counters_agree(kernels, 0.0 / 0.0));
+    ks_json_free(kernels);
 }
 
 TEST_MAIN
