@@ -106,6 +106,8 @@ struct ks_wire_fetch {
     uint64_t mask; /* bit i: buffer i */
 };
 
+/* In a replay a KS_OP_REPORT follows each call; the worker answers it with this line, made of the command's seq and pad. */
+#define KS_REPLAY_RECORD "kscc-case %08x%08x"
 enum ks_wire_report_kind { KS_REPORT_FINDINGS, KS_REPORT_COUNTERS };
 struct ks_wire_report {
     uint32_t kind;

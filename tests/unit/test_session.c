@@ -2,6 +2,7 @@
 #include "harness/session_impl.h"
 
 #include "base/file.h"
+#include "base/process.h"
 #include "tests/unit/test.h"
 
 #define SYMBOL "_Z5scalePKfPfif"
@@ -225,6 +226,52 @@ TEST(a_modelled_time_must_be_the_sum_of_its_kernels)
     CHECK(!ks_counters_agree(kernels, 2100));
     CHECK(!ks_counters_agree(kernels, 0.0 / 0.0));
     ks_json_free(kernels);
+}
+
+static void sanitizer_gate(struct fixture *f, const char *candidate, struct ks_verdict *v)
+{
+    struct ks_err err = {0};
+    struct ks_trial t = {.s = f->session, .v = v, .cases = f->session->cases, .n_cases = f->session->n_cases};
+    struct ks_built *b = NULL;
+    KS_AUTO_STR struct ks_str log = KS_STR_INIT;
+    memset(v, 0, sizeof *v);
+    t.deadline_ns = ks_clock_ns() + 60ll * 1000000000;
+    CHECK_OK(ks_build(&f->session->opt, candidate, strlen(candidate), "replayed", 60000, &b, &log, &err));
+    t.arm.built = b;
+    ks_safety_sanitizer(&t);
+    ks_built_free(b);
+}
+
+/* A stand-in for compute-sanitizer that runs what it is given and finds nothing. */
+TEST(a_replay_that_ends_early_is_no_clean_one)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    static const char tool[] = "#!/bin/sh\nwhile case $1 in --*) true ;; *) false ;; esac; do shift; done\nexec \"$@\"\n";
+    CHECK_OK(open_session(&f, CONTRACT("rtol=1e-5 atol=1e-6") ONE_EACH, 0, &err));
+    if (f.session) {
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT, search = KS_STR_INIT;
+        KS_AUTO_FREE char *before = ks_xstrdup(getenv("PATH"));
+        ks_path_join(&path, f.work, "compute-sanitizer");
+        CHECK_OK(ks_file_write_atomic(path.data, tool, sizeof tool - 1, 0755, &err));
+        ks_str_addf(&search, "%s:%s", f.work, before);
+        setenv("PATH", search.data, 1);
+        sanitizer_gate(&f, ONE_EACH, &v);
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_PASS);
+        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "memcheck", ""), "clean");
+        ks_verdict_release(&v);
+        sanitizer_gate(&f, "#include <stdlib.h>\nvoid scale(const float *, float *, int, float) { _Exit(0); }\n", &v);
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
+        CHECK_CONTAINS(v.gates[KS_GATE_SAFETY].reason ? v.gates[KS_GATE_SAFETY].reason : "", "ends after 0 of");
+        ks_verdict_release(&v);
+        sanitizer_gate(&f, "#include <unistd.h>\nvoid scale(const float *, float *, int, float) { if (fork() == 0) _exit(0); }\n",
+                       &v); /* the sandbox is up in a replay, too */
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
+        ks_verdict_release(&v);
+        setenv("PATH", before, 1);
+    }
+    close_session(&f);
 }
 
 TEST_MAIN
