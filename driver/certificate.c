@@ -12,7 +12,8 @@ static struct ks_json *speedup_to_json(const struct ks_trial *t)
     ks_json_set_num(j, "estimate", t->speedup);
     ks_json_set_num(j, "lo", t->speedup_lo);
     ks_json_set_num(j, "hi", t->speedup_hi);
-    ks_json_set_num(j, "confidence", 0.95);
+    if (!t->modelled) /* a model has no spread */
+        ks_json_set_num(j, "confidence", 0.95);
     ks_json_set_bool(j, "modelled", t->modelled);
     return j;
 }
@@ -57,6 +58,12 @@ static struct ks_json *certificate_to_json(const struct ks_finding *f)
     ks_json_set(j, "sha256", hashes);
     ks_json_set(j, "contract", ks_json_copy(f->contract_json)); /* the domain */
     ks_json_set(j, "speedup", speedup_to_json(r->confirm));
+    const struct ks_json *unchecked = ks_json_get(r->confirm->verdict, "unchecked_points"),
+                         *largest = ks_json_get(r->confirm->verdict, "largest_compared");
+    if (unchecked)
+        ks_json_set(j, "unchecked_points", ks_json_copy(unchecked));
+    if (largest)
+        ks_json_set(j, "largest_compared", ks_json_copy(largest));
     ks_json_set(j, "trial", ks_json_copy(r->trial->verdict));
     ks_json_set(j, "confirmation", ks_json_copy(r->confirm->verdict));
     return j;

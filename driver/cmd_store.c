@@ -13,8 +13,10 @@ static void print_row(const struct ks_index_row *r, void *ctx)
 {
     (void)ctx;
     printf("%.12s  %-24s %-24s %-9s %-9s", r->key, r->unit, r->entry, r->device, r->state);
-    if (r->speedup > 0)
-        printf("  %.3fx [%.3f, %.3f]%s", r->speedup, r->speedup_lo, r->speedup_hi, r->modelled ? " modelled" : "");
+    if (r->speedup > 0 && r->modelled)
+        printf("  %.3fx modelled", r->speedup);
+    else if (r->speedup > 0)
+        printf("  %.3fx [%.3f, %.3f]", r->speedup, r->speedup_lo, r->speedup_hi);
     printf("  %lld trials\n", (long long)r->trials);
 }
 

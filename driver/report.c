@@ -94,6 +94,16 @@ void ks_report_trials(const struct ks_store *store, const char *key, struct ks_s
         ks_str_addf(out, ", %d rejected by %s", c.rejected[i].n, c.rejected[i].gate);
 }
 
+/* "1.234x modelled", or with the interval of a measurement: `j` has lo and hi under the two names. */
+static void add_speedup(const struct ks_json *j, double estimate, bool modelled, const char *lo, const char *hi,
+                        struct ks_str *out)
+{
+    if (modelled)
+        ks_str_addf(out, "%.3fx modelled", estimate);
+    else
+        ks_str_addf(out, "%.3fx [%.3f, %.3f]", estimate, ks_json_get_num(j, lo, 0), ks_json_get_num(j, hi, 0));
+}
+
 /* ---- the report ----------------------------------------------------------------------------------------------------- */
 
 struct report {
@@ -112,9 +122,10 @@ static void report_verdict(struct report *r, const struct ks_json *event)
     else
         ks_str_addf(r->out, "  trial %d: ", ++r->trial);
     ks_str_add(r->out, ks_json_get_str(v, "outcome", "?"));
-    if (speedup > 0)
-        ks_str_addf(r->out, ", %.3fx [%.3f, %.3f]", speedup, ks_json_get_num(v, "speedup_lo", 0),
-                    ks_json_get_num(v, "speedup_hi", 0));
+    if (speedup > 0) {
+        ks_str_add(r->out, ", ");
+        add_speedup(v, speedup, ks_json_get_bool(v, "modelled", false), "speedup_lo", "speedup_hi", r->out);
+    }
     if (gate)
         ks_str_addf(r->out, ", %s: %s", gate, reason);
     ks_str_addc(r->out, '\n');
@@ -146,14 +157,24 @@ static void report_event(const struct ks_json *event, void *ctx)
 
 static void report_points(const struct ks_json *certificate, struct ks_str *out)
 {
-    const struct ks_json *points = ks_json_get(ks_json_get(certificate, "confirmation"), "points");
+    const struct ks_json *confirmation = ks_json_get(certificate, "confirmation"), *points = ks_json_get(confirmation, "points"),
+                         *unchecked = ks_json_get(certificate, "unchecked_points"),
+                         *largest = ks_json_get(certificate, "largest_compared");
+    bool modelled = ks_json_get_bool(confirmation, "modelled", false);
     for (size_t i = 0; i < ks_json_len(points); i++) {
         const struct ks_json *p = ks_json_at(points, i);
-        ks_str_addf(out, "  %s: %.1f us -> %.1f us, %.3fx [%.3f, %.3f], n=%lld\n", ks_json_get_str(p, "shape", "?"),
-                    ks_json_get_num(p, "reference_ns", 0) / 1e3, ks_json_get_num(p, "candidate_ns", 0) / 1e3,
-                    ks_json_get_num(p, "speedup", 0), ks_json_get_num(p, "speedup_lo", 0), ks_json_get_num(p, "speedup_hi", 0),
-                    (long long)ks_json_get_i64(p, "n_pairs", 0));
+        ks_str_addf(out, "  %s: %.1f us -> %.1f us, ", ks_json_get_str(p, "shape", "?"),
+                    ks_json_get_num(p, "reference_ns", 0) / 1e3, ks_json_get_num(p, "candidate_ns", 0) / 1e3);
+        add_speedup(p, ks_json_get_num(p, "speedup", 0), modelled, "speedup_lo", "speedup_hi", out);
+        if (!modelled)
+            ks_str_addf(out, ", n=%lld", (long long)ks_json_get_i64(p, "n_pairs", 0));
+        ks_str_addc(out, '\n');
     }
+    for (size_t i = 0; i < ks_json_len(unchecked); i++)
+        ks_str_addf(out, "  not compared: the answer at %s is too large for the emulated device\n",
+                    ks_json_get_str(ks_json_at(unchecked, i), "shape", "?"));
+    if (ks_json_len(unchecked) > 0 && largest)
+        ks_str_addf(out, "  largest compared: %s\n", ks_json_get_str(largest, "shape", "?"));
 }
 
 void ks_report_text(const struct ks_store *store, const char *key, struct ks_str *out)
@@ -167,10 +188,12 @@ void ks_report_text(const struct ks_store *store, const char *key, struct ks_str
                 key);
     ks_str_addf(out, "device  %s %s%s, toolkit %s\n", ks_json_get_str(device, "kind", "?"), ks_json_get_str(device, "arch", ""),
                 modelled ? " (times are modelled, not measured)" : "", ks_json_get_str(j, "toolkit", "?"));
-    if (certificate)
-        ks_str_addf(out, "result  %.3fx, 95 %% interval [%.3f, %.3f]%s%s\n", ks_json_get_num(speedup, "estimate", 0),
-                    ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0), modelled ? ", modelled" : "",
-                    ks_store_is_approved(store, key) ? ", approved" : "");
+    const char *approved = certificate && ks_store_is_approved(store, key) ? ", approved" : "";
+    if (certificate && modelled)
+        ks_str_addf(out, "result  %.3fx, modelled%s\n", ks_json_get_num(speedup, "estimate", 0), approved);
+    else if (certificate)
+        ks_str_addf(out, "result  %.3fx, 95 %% interval [%.3f, %.3f]%s\n", ks_json_get_num(speedup, "estimate", 0),
+                    ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0), approved);
     else
         ks_str_addf(out, "result  %s\n",
                     outcome ? "no candidate passed the gate; the baseline is emitted" : "the search has not ended");

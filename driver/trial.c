@@ -52,7 +52,10 @@ void ks_trial_release(struct ks_trial *t)
 
 void ks_trial_speedup(const struct ks_trial *t, struct ks_str *out)
 {
-    ks_str_addf(out, "%.2fx [%.2f, %.2f]%s", t->speedup, t->speedup_lo, t->speedup_hi, t->modelled ? " modelled" : "");
+    if (t->modelled)
+        ks_str_addf(out, "%.2fx modelled", t->speedup);
+    else
+        ks_str_addf(out, "%.2fx [%.2f, %.2f]", t->speedup, t->speedup_lo, t->speedup_hi);
 }
 
 static void add_speedup(const struct ks_trial *t, struct ks_str *out)

@@ -3,6 +3,7 @@
 
 #include "harness/emulated/emu.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +15,17 @@
 /* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
 #define CASE_WARP_INSTS (6ll << 20)
 /* The final confirmation checks those timing points in full whose modelled run says that they need at most this. */
-#define CONFIRM_WARP_INSTS (16ll << 20)
+#define POINT_WARP_INSTS (96ll << 20)
+#define POINT_BYTES      ((size_t)256 << 20)
+/* It also draws shapes between the small ones and what the device can run in a few seconds, log-spaced by the size of their data:
+ * a candidate that leaves out what is large is met there. */
+#define N_LARGE          4
+#define LARGE_WARP_INSTS (32ll << 20)
+#define LARGE_BYTES      KS_LARGE_SHAPE_BYTES
+#define LARGE_DRAWS      12 /* shapes drawn for one size, of which one is taken */
+#define LARGE_TRIES      6
 
-static int64_t counter_sum(const struct ks_json *counters, const char *name)
+int64_t ks_counter_sum(const struct ks_json *counters, const char *name)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < ks_json_len(counters); i++)
@@ -127,8 +136,8 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
     if (emulated) {
         struct ks_json *counters = NULL;
         KS_TRY(ks_arm_report(s, &s->base, KS_REPORT_COUNTERS, &counters, NULL, err));
-        k->thread_insts = counter_sum(counters, "thread_insts") / (repeat ? 2 : 1);
-        k->warp_insts = counter_sum(counters, "warp_insts") / (repeat ? 2 : 1);
+        k->thread_insts = ks_counter_sum(counters, "thread_insts") / (repeat ? 2 : 1);
+        k->warp_insts = ks_counter_sum(counters, "warp_insts") / (repeat ? 2 : 1);
         ks_json_free(counters);
     }
     int threads = ks_worker_threads(s->base.worker);
@@ -195,13 +204,104 @@ static size_t middle_case(const struct ks_session *s, const struct case_list *li
     return best;
 }
 
-/* May timing point `point` be one of the round's cases? */
-static bool point_wanted(const struct ks_session *s, size_t point, uint64_t round)
+/* Warp instructions of the original's sampled run at a timing point; 0: not known. */
+static int64_t point_warp_insts(const struct ks_session *s, size_t point)
 {
-    const struct ks_json *kernels = ks_json_get(ks_json_at(s->base_counters, point), "kernels");
+    return ks_counter_sum(ks_json_get(ks_json_at(s->base_counters, point), "kernels"), "warp_insts");
+}
+
+/* May timing point `point` be one of the round's cases?  Of those that are large only the smallest are: *budget is what is left.
+ */
+static bool point_wanted(const struct ks_session *s, size_t point, uint64_t round, int64_t *budget)
+{
     if (s->opt.device == KS_DEVICE_CUDA)
         return data_bytes(s, &s->c->times[point].shape) <= POINT_BYTES_CUDA;
-    return round >= KS_ROUND_CONFIRM && ks_json_len(kernels) > 0 && counter_sum(kernels, "warp_insts") <= CONFIRM_WARP_INSTS;
+    int64_t insts = point_warp_insts(s, point);
+    if (round < KS_ROUND_CONFIRM || insts == 0 || insts > *budget || data_bytes(s, &s->c->times[point].shape) > POINT_BYTES)
+        return false;
+    *budget -= insts;
+    return true;
+}
+
+/* What the original may need at a shape of `bytes`: like the shape whose data is nearest in size, grown in proportion. */
+static double insts_expected(const struct ks_session *s, const struct case_list *list, size_t bytes)
+{
+    double best = 0, distance = INFINITY;
+    for (size_t i = 0; i < list->n + s->c->n_times; i++) {
+        bool point = i >= list->n;
+        const struct ks_shape *shape = point ? &s->c->times[i - list->n].shape : &list->cases[i].shape;
+        double insts = (double)(point ? point_warp_insts(s, i - list->n) : list->cases[i].warp_insts);
+        double other = (double)data_bytes(s, shape), d = fabs(log(((double)bytes + 1) / (other + 1)));
+        if (insts > 0 && d < distance) {
+            distance = d;
+            best = insts * ((double)bytes + 1) / (other + 1);
+        }
+    }
+    return best;
+}
+
+/* One of the shapes with more than a quarter of `max_bytes` (else the largest), drawn from the secret; false: there is none above
+ * `min_bytes`. */
+static bool large_draw(const struct ks_session *s, uint64_t round, uint32_t salt, size_t min_bytes, size_t max_bytes,
+                       struct ks_shape *ret)
+{
+    struct ks_shape shapes[LARGE_DRAWS];
+    uint8_t key[32];
+    size_t most = min_bytes, n_good = 0;
+    for (size_t i = 0; i < sizeof key; i += 8) {
+        uint64_t part = ks_inputs_choice(s->secret, round, 5000 + salt * 32 + (uint32_t)i, 0);
+        memcpy(key + i, &part, 8);
+    }
+    size_t n = ks_contract_fuzz_shapes(s->c, key, max_bytes, shapes, LARGE_DRAWS);
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = data_bytes(s, &shapes[i]);
+        if (bytes > most && n_good == 0) {
+            most = bytes;
+            *ret = shapes[i];
+        }
+        if (bytes > min_bytes && bytes > max_bytes / 4)
+            shapes[n_good++] = shapes[i];
+    }
+    if (n_good > 0)
+        *ret = shapes[ks_inputs_choice(s->secret, round, 5000 + salt * 32 + 26, n_good)];
+    return n_good > 0 || most > min_bytes;
+}
+
+/* Adds the large shapes of a confirmation. */
+static enum ks_code large_cases(struct ks_session *s, uint64_t round, struct case_list *list, struct ks_err *err)
+{
+    size_t ceiling = s->opt.memory_limit_bytes / 8 < LARGE_BYTES ? s->opt.memory_limit_bytes / 8 : LARGE_BYTES;
+    for (uint32_t i = 0; i < N_LARGE; i++) {
+        for (uint32_t attempt = 0; attempt < LARGE_TRIES; attempt++) {
+            struct ks_shape shape;
+            if (ceiling <= SHAPE_BYTES_EMULATED)
+                return KS_OK;
+            /* From the top down: what is too slow lowers the ceiling for all that follow. */
+            double share = (double)(N_LARGE - i) / N_LARGE;
+            double max_bytes = SHAPE_BYTES_EMULATED * pow((double)ceiling / SHAPE_BYTES_EMULATED, share);
+            uint32_t salt = i * LARGE_TRIES + attempt;
+            double drawn = max_bytes * (0.6 + 0.4e-3 * (double)ks_inputs_choice(s->secret, round, 5000 + salt * 32 + 27, 1000));
+            if (!large_draw(s, round, salt, SHAPE_BYTES_EMULATED, (size_t)drawn, &shape))
+                break;
+            double limit = (double)(LARGE_WARP_INSTS >> i), insts = insts_expected(s, list, data_bytes(s, &shape));
+            size_t before = list->n;
+            if (insts <= limit)
+                KS_TRY(case_add(s, list, &shape, KS_SET_DECLARED, false, (int64_t)(limit * 2), err));
+            if (list->n > before)
+                break;
+            ceiling = (size_t)(SHAPE_BYTES_EMULATED * pow(max_bytes / 3 / SHAPE_BYTES_EMULATED, 1 / share));
+        }
+    }
+    return KS_OK;
+}
+
+const struct ks_case *ks_cases_largest(const struct ks_case *cases, size_t n)
+{
+    const struct ks_case *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (cases[i].set == KS_SET_DECLARED && (!best || cases[i].warp_insts > best->warp_insts))
+            best = &cases[i];
+    return best;
 }
 
 enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err)
@@ -222,9 +322,16 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
     enum ks_code code = KS_OK;
     for (size_t i = 0; i < n && code == KS_OK; i++)
         code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, CASE_WARP_INSTS, err);
+    if (code == KS_OK && !cuda && round >= KS_ROUND_CONFIRM)
+        code = large_cases(s, round, &list, err);
+    int64_t budget = POINT_WARP_INSTS;
     for (size_t i = 0; i < s->c->n_times && code == KS_OK; i++)
-        if (point_wanted(s, i, round))
-            code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, CONFIRM_WARP_INSTS * 2, err);
+        if (point_wanted(s, i, round, &budget)) {
+            size_t before = list.n;
+            code = case_add(s, &list, &s->c->times[i].shape, KS_SET_DECLARED, round == 0, POINT_WARP_INSTS * 2, err);
+            if (list.n > before)
+                cases[before].point = (int)i + 1;
+        }
     if (code == KS_OK && list.n == 0)
         code =
             ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device",

@@ -138,18 +138,24 @@ bool ks_worker_alive(const struct ks_worker *w)
     return w && w->pid > 0;
 }
 
-static size_t resident_bytes(pid_t pid)
+/* Memory that the worker holds of its own: anonymous pages and those of shared memory it made, less what of ours it has mapped.
+ */
+static size_t resident_bytes(const struct ks_worker *w)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)w->pid);
     FILE *f = fopen(path, "re");
-    unsigned long total = 0, resident = 0, shared = 0;
-    if (f) {
-        if (fscanf(f, "%lu %lu %lu", &total, &resident, &shared) != 3)
-            resident = shared = 0;
-        fclose(f);
+    unsigned long kib = 0;
+    size_t anon = 0, shmem = 0;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "RssAnon: %lu", &kib) == 1)
+            anon = (size_t)kib << 10;
+        else if (sscanf(line, "RssShmem: %lu", &kib) == 1)
+            shmem = (size_t)kib << 10;
     }
-    return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
+    if (f)
+        fclose(f);
+    return anon + (shmem > w->shm_bytes ? shmem - w->shm_bytes : 0);
 }
 
 int ks_worker_threads(const struct ks_worker *w)
@@ -218,7 +224,7 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
             return ks_fail(err, KS_ERR_TIMEOUT, "the worker did not finish the %s within its time limit and was killed", during);
         }
         int n = poll(&p, 1, left_ms < WATCH_MS ? (int)left_ms : WATCH_MS);
-        if (n == 0 && w->memory_limit_bytes && resident_bytes(w->pid) > w->memory_limit_bytes) {
+        if (n == 0 && w->memory_limit_bytes && resident_bytes(w) > w->memory_limit_bytes) {
             kill_group(w);
             return ks_fail(err, KS_ERR_MEMORY_LIMIT, "the worker used more than %zu MiB of host memory and was killed",
                            w->memory_limit_bytes >> 20);

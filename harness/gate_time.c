@@ -7,6 +7,17 @@
 #include <string.h>
 
 #define DEFAULT_SAMPLE_THREAD_INSTS (8ll << 20)
+/* Where no answer is compared, a candidate must at least do this part of the work that it did where one was. */
+#define PLAUSIBLE_PART (1.0 / 64)
+
+/* The whole is kept apart from its parts: a call that reaches into the device's memory and changes one of them is seen. */
+bool ks_counters_agree(const struct ks_json *kernels, double ns)
+{
+    double sum = 0;
+    for (size_t i = 0; i < ks_json_len(kernels); i++)
+        sum += ks_json_get_num(ks_json_at(kernels, i), "modelled_ns", 0);
+    return fabs(sum - ns) <= 1e-6 * fabs(sum) + 1e-3; /* NaN agrees with nothing */
+}
 
 /* Modelled time of one arm at one timing point. */
 static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t point, int64_t timeout_ms, double *ret_ns,
@@ -33,11 +44,14 @@ static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t
     ks_run_release(&run);
     KS_TRY(code);
     KS_TRY(ks_arm_report(s, arm, KS_REPORT_COUNTERS, ret_counters, ret_ns, err));
-    if (*ret_ns > 0)
+    bool agree = ks_counters_agree(*ret_counters, *ret_ns);
+    if (agree && *ret_ns > 0)
         return KS_OK;
     ks_json_free(*ret_counters);
     *ret_counters = NULL;
-    return ks_fail(err, KS_ERR_DEVICE, "the call launches no kernel");
+    return agree ? ks_fail(err, KS_ERR_DEVICE, "the call launches no kernel")
+                 : ks_fail(err, KS_ERR_SANDBOX,
+                           "the call changed the emulated device's own records: %.1f ns are not the sum of its kernels", *ret_ns);
 }
 
 /* One object a timing point: {"shape":..., "modelled_ns":..., "kernels":[...]}. */
@@ -87,16 +101,16 @@ enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err)
     return KS_OK;
 }
 
-/* How far the control lets the original differ from itself: two processes do not get the same physical memory, and on some days that
- * alone is worth some percent.  A gain must exceed it. */
+/* How far the control lets the original differ from itself: two processes do not get the same physical memory, and on some days
+ * that alone is worth some percent.  A gain must exceed it. */
 static double control_bias(const struct ks_session *s)
 {
     double lo = ks_json_get_num(s->control, "aa_lo", 1), hi = ks_json_get_num(s->control, "aa_hi", 1);
     return fmax(fabs(lo - 1), fabs(hi - 1));
 }
 
-/* Passes when the lower bound of the weighted mean exceeds 1 + delta + the control's bias and no point's whole interval lies below
- * 1 - regress_limit. */
+/* Passes when the lower bound of the weighted mean exceeds 1 + delta + the control's bias and no point's whole interval lies
+ * below 1 - regress_limit. */
 void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *point_hi, struct ks_json *details)
 {
     double delta = t->s->opt.delta, regress = t->s->opt.regress_limit, bias = control_bias(t->s), least = 1 + delta + bias;
@@ -116,6 +130,34 @@ void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *po
     else
         ks_gate_fail(t, KS_GATE_TIME, details, "%s speed-up is %.3fx, its lower bound %.3f does not exceed %.3f",
                      t->v->modelled ? "modelled" : "measured", t->v->speedup, gate.lo, least);
+}
+
+/* At a timing point that nobody compares: the candidate's instructions, as a part of the original's, against the same at the
+ * largest call that was compared.  A kernel that leaves the work out shows here; false: the gate has failed. */
+static bool work_plausible(struct ks_trial *t, size_t point, const struct ks_json *counters)
+{
+    const struct ks_case *large = ks_cases_largest(t->cases, t->n_cases);
+    double base = (double)ks_counter_sum(ks_json_get(ks_json_at(t->s->base_counters, point), "kernels"), "warp_insts"),
+           own = (double)ks_counter_sum(counters, "warp_insts");
+    for (size_t i = 0; i < t->n_cases; i++)
+        if (t->cases[i].point == (int)point + 1) /* compared */
+            return true;
+    if (!large || large->warp_insts <= 0 || large->candidate_warp_insts <= 0)
+        return true;
+    double expected = base * (double)large->candidate_warp_insts / (double)large->warp_insts;
+    if (own >= expected * PLAUSIBLE_PART)
+        return true;
+    KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+    struct ks_json *details = ks_json_object();
+    ks_json_set_num(details, "warp_insts", own);
+    ks_json_set_num(details, "warp_insts_expected", expected);
+    ks_shape_print(t->s->c, &t->s->c->times[point].shape, &shape);
+    ks_gate_fail(
+        t, KS_GATE_TIME, details,
+        "implausible at timing point %s, whose answer is too large to compare: %.0f warp instructions where its compared "
+        "calls foretell %.0f",
+        ks_str_cstr(&shape), own, expected);
+    return false;
 }
 
 static void time_modelled(struct ks_trial *t)
@@ -141,7 +183,12 @@ static void time_modelled(struct ks_trial *t)
             ks_json_free(points);
             return;
         }
+        bool plausible = work_plausible(t, i, counters);
         ks_json_push(points, point_counters(s, i, p->candidate_ns, counters));
+        if (!plausible) {
+            ks_json_free(points);
+            return;
+        }
         p->reference_ns = s->point_reference_ns[i];
         p->speedup = p->speedup_lo = p->speedup_hi = p->reference_ns / p->candidate_ns;
         p->n_pairs = 1;

@@ -80,14 +80,14 @@ static void fault(struct ks_trial *t, const struct ks_case *k, const struct ks_r
 }
 
 /* One case; false: the gate has failed. */
-static bool numerics_case(struct ks_trial *t, const struct ks_case *k, size_t index)
+static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
 {
     struct ks_session *s = t->s;
     struct ks_layout l;
     struct ks_run run;
     struct ks_err err;
     KS_AUTO_STR struct ks_str where = KS_STR_INIT, what = KS_STR_INIT;
-    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .max_warp_insts = hang_limit(k)};
+    struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = hang_limit(k)};
     int spare_threads = s->opt.device == KS_DEVICE_CUDA ? 4 : 0; /* the driver makes some when a feature is first used */
     case_text(t, k, &where);
     if (ks_layout_make(s, &k->shape, k->set, k->call, &l, &err) != KS_OK ||
@@ -101,7 +101,8 @@ static bool numerics_case(struct ks_trial *t, const struct ks_case *k, size_t in
     if (run.code != KS_OK) {
         fault(t, k, &run);
     } else if (run.touched || run.returned_error) {
-        ks_gate_fail(t, run.outside ? KS_GATE_SAFETY : KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where), ks_str_cstr(&run.problem));
+        ks_gate_fail(t, run.outside ? KS_GATE_SAFETY : KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where),
+                     ks_str_cstr(&run.problem));
     } else if (s->base_threads > 0 && ks_worker_threads(t->arm.worker) > s->base_threads + spare_threads) {
         ks_gate_fail(t, KS_GATE_ADMISSION, NULL, "at %s: the call leaves threads running (%d, the original has %d)",
                      ks_str_cstr(&where), ks_worker_threads(t->arm.worker), s->base_threads);
@@ -124,7 +125,46 @@ static bool numerics_case(struct ks_trial *t, const struct ks_case *k, size_t in
         }
     }
     ks_run_release(&run);
-    return ks_verdict_failed_gate(t->v) == KS_N_GATES;
+    if (ks_verdict_failed_gate(t->v) != KS_N_GATES)
+        return false;
+    struct ks_json *counters = NULL;
+    k->candidate_warp_insts = 0;
+    if (s->opt.device == KS_DEVICE_EMULATED && ks_arm_report(s, &t->arm, KS_REPORT_COUNTERS, &counters, NULL, &err) == KS_OK)
+        k->candidate_warp_insts = ks_counter_sum(counters, "warp_insts");
+    ks_json_free(counters);
+    return true;
+}
+
+/* Which timing points no call of the gate covers, and how large the largest compared call is. */
+static void coverage_note(struct ks_trial *t)
+{
+    struct ks_session *s = t->s;
+    const struct ks_case *large = ks_cases_largest(t->cases, t->n_cases);
+    struct ks_layout l;
+    struct ks_err ignored;
+    t->v->unchecked_points = ks_json_array();
+    for (size_t p = 0; p < s->c->n_times; p++) {
+        bool compared = false;
+        for (size_t i = 0; i < t->n_cases; i++)
+            compared |= t->cases[i].point == (int)p + 1;
+        if (compared)
+            continue;
+        struct ks_json *j = ks_json_object();
+        KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+        ks_shape_print(s->c, &s->c->times[p].shape, &shape);
+        ks_json_set_str(j, "shape", ks_str_cstr(&shape));
+        ks_json_set_i64(j, "warp_insts", ks_counter_sum(ks_json_get(ks_json_at(s->base_counters, p), "kernels"), "warp_insts"));
+        ks_json_push(t->v->unchecked_points, j);
+    }
+    if (!large || ks_layout_make(s, &large->shape, KS_SET_DECLARED, large->call, &l, &ignored) != KS_OK)
+        return;
+    struct ks_json *j = ks_json_object();
+    KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
+    ks_shape_print(s->c, &large->shape, &shape);
+    ks_json_set_str(j, "shape", ks_str_cstr(&shape));
+    ks_json_set_i64(j, "bytes", (int64_t)l.data_bytes);
+    ks_json_set_i64(j, "warp_insts", large->warp_insts);
+    t->v->largest_compared = j;
 }
 
 void ks_gate_numerics(struct ks_trial *t)
@@ -138,6 +178,8 @@ void ks_gate_numerics(struct ks_trial *t)
         shapes += t->cases[i].set == KS_SET_DECLARED;
     ks_json_set_i64(details, "calls", (int64_t)t->n_cases);
     ks_json_set_i64(details, "shapes", (int64_t)shapes);
+    if (t->s->opt.device == KS_DEVICE_EMULATED)
+        coverage_note(t);
     ks_gate_pass(t, KS_GATE_NUMERICS, details);
 }
 

@@ -4,8 +4,12 @@
 /* What parent and kscc-worker say to each other.  Commands and replies are single SOCK_SEQPACKET messages of the structs below
  * (both sides come from one build, so layouts agree); bulk data and report texts travel through a memfd mapped in both.
  *
- * Nothing in a reply is evidence: the parent takes "done" from it and judges the bytes it then finds in the shared memory.  A
- * candidate shares the worker's address space and may forge any reply; all it can gain is to be compared earlier or later. */
+ * Nothing in a reply is evidence of a right answer: the parent takes "done" from it and judges the bytes it then finds in the
+ * shared memory.  A candidate shares the worker's address space and may forge any reply; where answers are compared all it can
+ * gain is to be compared earlier or later.  Times are another matter.  On a GPU the parent's own clock bounds what a reply says.
+ * On the emulated device findings, counters and modelled time live in the worker, beside the candidate: code that finds them
+ * there can change them.  The sandbox, the admission gate and a few cross-checks (ks_counters_agree, the plausibility of a call's
+ * work) stand in its way; a proof they are not, and certificates of that device say `modelled`. */
 
 #include "base/err.h"
 #include "base/limits.h"
@@ -102,6 +106,8 @@ struct ks_wire_fetch {
     uint64_t mask; /* bit i: buffer i */
 };
 
+/* In a replay a KS_OP_REPORT follows each call; the worker answers it with this line, made of the command's seq and pad. */
+#define KS_REPLAY_RECORD "kscc-case %08x%08x"
 enum ks_wire_report_kind { KS_REPORT_FINDINGS, KS_REPORT_COUNTERS };
 struct ks_wire_report {
     uint32_t kind;

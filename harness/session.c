@@ -81,7 +81,8 @@ static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
         s->arena_bytes = l.arena_bytes > s->arena_bytes ? l.arena_bytes : s->arena_bytes;
     }
     /* Fuzzed shapes stay below their own byte limit; red zones and page rounding come on top. */
-    size_t fuzz = ((size_t)(s->opt.device == KS_DEVICE_CUDA ? 16 : 1) << 20) + s->c->n_buffers * (64u << 10) + ((size_t)2 << 20);
+    size_t fuzz = ((s->opt.device == KS_DEVICE_CUDA ? (size_t)16 << 20 : KS_LARGE_SHAPE_BYTES)) + s->c->n_buffers * (64u << 10) +
+                  ((size_t)2 << 20);
     s->shm_bytes = s->shm_bytes > KS_WIRE_DATA_OFF + fuzz ? s->shm_bytes : KS_WIRE_DATA_OFF + fuzz;
     s->arena_bytes = s->arena_bytes > fuzz ? s->arena_bytes : fuzz;
     return KS_OK;

@@ -55,6 +55,10 @@ struct ks_verdict {
     int64_t gate_ns[KS_N_GATES]; /* wall time each gate took; build: 0 when the text was built before */
     char source_hash[65], object_hash[65];
     struct ks_json *counters; /* device profile of the candidate, or NULL */
+    /* Timing points whose answers were never compared (too large to emulate in full): [{"shape":..., "warp_insts": the
+     * original's}], and the most work that was: {"shape":..., "bytes":..., "warp_insts":...}.  Emulated device only, NULL
+     * elsewhere. */
+    struct ks_json *unchecked_points, *largest_compared;
 };
 void ks_verdict_release(struct ks_verdict *v);
 struct ks_json *ks_verdict_to_json(const struct ks_verdict *v, const struct ks_contract *c);

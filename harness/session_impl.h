@@ -11,9 +11,10 @@
 #include "harness/session.h"
 #include "harness/stats.h"
 
-#define KS_MAX_CASES 48
-#define KS_ROUND_CONFIRM (1u << 20) /* rounds from here on are final confirmations */
+#define KS_MAX_CASES         48
+#define KS_ROUND_CONFIRM     (1u << 20) /* rounds from here on are final confirmations */
 #define KS_MAX_CACHED_BUILDS 8
+#define KS_LARGE_SHAPE_BYTES ((size_t)64 << 20) /* emulated: the largest shapes drawn for a confirmation */
 
 /* Where each argument of the entry comes from. */
 struct ks_binding {
@@ -45,6 +46,8 @@ struct ks_case {
     uint64_t call;
     int64_t thread_insts; /* of the baseline, emulated */
     int64_t warp_insts;
+    int64_t candidate_warp_insts;       /* of the trial's candidate, emulated; 0: not known */
+    int point;                          /* timing point + 1; 0: none */
     unsigned char *want[KS_MAX_PARAMS]; /* the baseline's outputs; NULL: not kept */
 };
 
@@ -151,8 +154,13 @@ KS_NODISCARD enum ks_code ks_safety_baseline(struct ks_session *s, struct ks_err
 /* sanitizer.c: compute-sanitizer's four tools over a replay of small cases; skipped with the reason where the program is missing.
  */
 void ks_safety_sanitizer(struct ks_trial *t);
+int64_t ks_counter_sum(const struct ks_json *kernels, const char *name);
+/* The largest call, by the original's work, of all that are compared; NULL: none. */
+const struct ks_case *ks_cases_largest(const struct ks_case *cases, size_t n);
 /* gate_time.c: modelled times of the baseline. */
 struct ks_json *ks_counters_object(const struct ks_session *s, struct ks_json *points);
+/* Is `ns` the sum of the kernels' modelled times? */
+bool ks_counters_agree(const struct ks_json *kernels, double ns);
 KS_NODISCARD enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err);
 
 #endif

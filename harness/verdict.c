@@ -48,6 +48,8 @@ void ks_verdict_release(struct ks_verdict *v)
     }
     free(v->points);
     ks_json_free(v->counters);
+    ks_json_free(v->unchecked_points);
+    ks_json_free(v->largest_compared);
     memset(v, 0, sizeof *v);
 }
 
@@ -104,6 +106,10 @@ struct ks_json *ks_verdict_to_json(const struct ks_verdict *v, const struct ks_c
     ks_json_set_str(j, "object_hash", v->object_hash);
     if (v->counters)
         ks_json_set(j, "counters", ks_json_copy(v->counters));
+    if (v->unchecked_points)
+        ks_json_set(j, "unchecked_points", ks_json_copy(v->unchecked_points));
+    if (v->largest_compared)
+        ks_json_set(j, "largest_compared", ks_json_copy(v->largest_compared));
     ks_json_set_num(wall, "build_ns", (double)v->build_ns);
     ks_json_set_num(wall, "wall_ns", (double)v->wall_ns);
     struct ks_json *gate_ns = ks_json_object();

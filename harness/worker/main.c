@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 static int socket_fd = -1, shm_fd = -1;
-static bool replaying; /* commands come from a file, under compute-sanitizer: no sandbox, anonymous shared memory */
+static bool replaying; /* commands come from a file, under compute-sanitizer: anonymous shared memory */
+static bool unsealed;  /* replaying where the tool does not work in the sandbox: limits and no_new_privs are left */
 
 struct worker {
     const struct ks_device_ops *device;
@@ -47,8 +48,7 @@ static enum ks_code do_hello(struct worker *w, const struct ks_wire_hello *h, st
     w->shm = mmap(NULL, h->shm_bytes, PROT_READ | PROT_WRITE, replaying ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, shm_fd, 0);
     if (w->shm == MAP_FAILED)
         return ks_fail_errno(err, KS_ERR_IO, "map the shared memory of %llu bytes", (unsigned long long)h->shm_bytes);
-    if (!replaying)
-        ks_sandbox_limits(h->cpu_limit_s, h->device == KS_DEVICE_CUDA);
+    ks_sandbox_limits(h->cpu_limit_s, h->device == KS_DEVICE_CUDA);
     w->gpu = h->device == KS_DEVICE_CUDA;
     w->device = w->gpu ? &ks_device_cuda : &ks_device_emulated;
     memcpy(w->runtime_path, h->runtime_path, sizeof w->runtime_path);
@@ -65,8 +65,10 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
                            .candidate = l->path,
                            .runtime = w->runtime_path[0] ? w->runtime_path : NULL};
     KS_AUTO_STR struct ks_str json = KS_STR_INIT;
-    if (!replaying)
+    if (!unsealed)
         KS_TRY(ks_sandbox_seal(&s, &json, err));
+    else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return ks_fail_errno(err, KS_ERR_SANDBOX, "set no_new_privs");
     void *lib = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
     if (!lib)
         return ks_fail(err, KS_ERR_BUILD, "load the object: %s", dlerror());
@@ -74,7 +76,7 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
     if (!entry)
         return ks_fail(err, KS_ERR_BUILD, "find '%s' in the object", l->symbol);
     memcpy(&w->entry, &entry, sizeof entry);
-    if (!replaying)
+    if (!unsealed)
         KS_TRY(ks_sandbox_seal_code(&s, err));
     report_put(w, &json, reply);
     return KS_OK;
@@ -291,6 +293,15 @@ static bool descriptors_take(int argc, char **argv)
     return true;
 }
 
+/* Says on our standard output that all before `c` is done.  The number was in no memory of this process before: the file is read
+ * unbuffered. */
+static bool record_print(const struct ks_wire_command *c)
+{
+    char line[64];
+    int n = snprintf(line, sizeof line, "\n" KS_REPLAY_RECORD "\n", (unsigned)c->seq, (unsigned)c->pad);
+    return write(STDOUT_FILENO, line, (size_t)n) == n;
+}
+
 /* Obeys a file of commands, as written by the parent for compute-sanitizer.  Returns the exit status. */
 static int replay(struct worker *w, const char *path)
 {
@@ -301,11 +312,15 @@ static int replay(struct worker *w, const char *path)
         perror(path);
         return 2;
     }
+    setvbuf(f, NULL, _IONBF, 0);
     while (fread(&c, offsetof(struct ks_wire_command, u), 1, f) == 1) {
         size_t rest = ks_wire_command_bytes(c.op) - offsetof(struct ks_wire_command, u);
         struct ks_wire_reply reply = {0};
         struct ks_err err = {0};
-        if (c.magic != KS_WIRE_MAGIC || (rest && fread(&c.u, rest, 1, f) != 1) || obey(w, &c, &reply, &err) != KS_OK) {
+        bool whole = c.magic == KS_WIRE_MAGIC && (!rest || fread(&c.u, rest, 1, f) == 1);
+        if (whole && c.op == KS_OP_REPORT && record_print(&c))
+            continue;
+        if (!whole || obey(w, &c, &reply, &err) != KS_OK) {
             fprintf(stderr, "kscc-worker: replay stopped: %s\n", err.message);
             return 3;
         }
@@ -318,7 +333,8 @@ int main(int argc, char **argv)
 {
     static struct worker w;
     static struct ks_wire_command c;
-    if (argc == 3 && strcmp(argv[1], "--replay") == 0)
+    unsealed = argc == 3 && strcmp(argv[1], "--replay-unsealed") == 0;
+    if (unsealed || (argc == 3 && strcmp(argv[1], "--replay") == 0))
         return replay(&w, argv[2]);
     if (!descriptors_take(argc, argv) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);

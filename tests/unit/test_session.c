@@ -1,7 +1,8 @@
 /* A session end to end on the emulated device: what it refuses to start with, and that a verdict can be repeated. */
-#include "harness/session.h"
+#include "harness/session_impl.h"
 
 #include "base/file.h"
+#include "base/process.h"
 #include "tests/unit/test.h"
 
 #define SYMBOL "_Z5scalePKfPfif"
@@ -160,6 +161,117 @@ TEST(a_verdict_repeats_byte_for_byte)
     for (int g = 0; g < KS_N_GATES; g++)
         CHECK_CONTAINS(a.data, ks_gate_text((enum ks_gate)g));
     CHECK_STR(a.data, b.data);
+}
+
+#define LARGE_CONTRACT(time)                                                                                                     \
+    "// kscc: entry scale\n"                                                                                                     \
+    "// kscc: dims  n=1..50000000\n"                                                                                             \
+    "// kscc: in    x : float[n] ~ normal(0,1)\n"                                                                                \
+    "// kscc: out   y : float[n] rtol=1e-5 atol=1e-6\n"                                                                          \
+    "// kscc: arg   a = 2.5\n"                                                                                                   \
+    "// kscc: time  n=" time "\n"
+
+TEST(a_candidate_that_leaves_out_large_shapes_is_not_confirmed)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    const char *hole = KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")
+        ENTRY("if (n > 100000) return; k<<<(n + 63) / 64, 64>>>(x, y, n, a);");
+    CHECK_OK(open_session(&f, LARGE_CONTRACT("100000") ONE_BLOCK, 0, &err));
+    if (f.session) {
+        CHECK_OK(ks_session_confirm(f.session, hole, strlen(hole), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_REJECTED);
+        CHECK_INT(v.gates[KS_GATE_NUMERICS].state, KS_GATE_FAIL);
+        ks_verdict_release(&v);
+        CHECK_OK(ks_session_confirm(f.session, ONE_EACH, strlen(ONE_EACH), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+        CHECK_INT(ks_json_len(v.unchecked_points), 0);
+        CHECK(ks_json_get_i64(v.largest_compared, "bytes", 0) > 2 << 20);
+        ks_verdict_release(&v);
+    }
+    close_session(&f);
+}
+
+TEST(a_timing_point_that_nobody_compares_is_named_and_must_be_worked_for)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    const char *idle = KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")
+        ENTRY("k<<<n == 40000000 ? 1 : (n + 63) / 64, 64>>>(x, y, n, a);");
+    CHECK_OK(open_session(&f, LARGE_CONTRACT("40000000") ONE_BLOCK, 0, &err));
+    if (f.session) {
+        CHECK_OK(ks_session_confirm(f.session, idle, strlen(idle), &v, &err));
+        CHECK(v.outcome != KS_OUTCOME_ACCEPTED);
+        CHECK_CONTAINS(v.gates[KS_GATE_TIME].reason ? v.gates[KS_GATE_TIME].reason : "", "implausible");
+        ks_verdict_release(&v);
+        CHECK_OK(ks_session_confirm(f.session, ONE_EACH, strlen(ONE_EACH), &v, &err));
+        CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+        CHECK_INT(ks_json_len(v.unchecked_points), 1);
+        CHECK_CONTAINS(ks_json_get_str(ks_json_at(v.unchecked_points, 0), "shape", ""), "40000000");
+        ks_verdict_release(&v);
+    }
+    close_session(&f);
+}
+
+TEST(a_modelled_time_must_be_the_sum_of_its_kernels)
+{
+    static const char text[] = "[{\"kernel\":\"a\",\"modelled_ns\":1500.25},{\"kernel\":\"b\",\"modelled_ns\":500.5}]";
+    struct ks_json *kernels = NULL;
+    struct ks_err err;
+    CHECK_OK(ks_json_parse(text, sizeof text - 1, "counters", &kernels, &err));
+    CHECK(ks_counters_agree(kernels, 2000.75));
+    CHECK(!ks_counters_agree(kernels, 1.0)); /* as left by a candidate that wrote over the device's total */
+    CHECK(!ks_counters_agree(kernels, 2100));
+    CHECK(!ks_counters_agree(kernels, 0.0 / 0.0));
+    ks_json_free(kernels);
+}
+
+static void sanitizer_gate(struct fixture *f, const char *candidate, struct ks_verdict *v)
+{
+    struct ks_err err = {0};
+    struct ks_trial t = {.s = f->session, .v = v, .cases = f->session->cases, .n_cases = f->session->n_cases};
+    struct ks_built *b = NULL;
+    KS_AUTO_STR struct ks_str log = KS_STR_INIT;
+    memset(v, 0, sizeof *v);
+    t.deadline_ns = ks_clock_ns() + 60ll * 1000000000;
+    CHECK_OK(ks_build(&f->session->opt, candidate, strlen(candidate), "replayed", 60000, &b, &log, &err));
+    t.arm.built = b;
+    ks_safety_sanitizer(&t);
+    ks_built_free(b);
+}
+
+/* A stand-in for compute-sanitizer that runs what it is given and finds nothing. */
+TEST(a_replay_that_ends_early_is_no_clean_one)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    static const char tool[] = "#!/bin/sh\nwhile case $1 in --*) true ;; *) false ;; esac; do shift; done\nexec \"$@\"\n";
+    CHECK_OK(open_session(&f, CONTRACT("rtol=1e-5 atol=1e-6") ONE_EACH, 0, &err));
+    if (f.session) {
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT, search = KS_STR_INIT;
+        KS_AUTO_FREE char *before = ks_xstrdup(getenv("PATH"));
+        ks_path_join(&path, f.work, "compute-sanitizer");
+        CHECK_OK(ks_file_write_atomic(path.data, tool, sizeof tool - 1, 0755, &err));
+        ks_str_addf(&search, "%s:%s", f.work, before);
+        setenv("PATH", search.data, 1);
+        sanitizer_gate(&f, ONE_EACH, &v);
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_PASS);
+        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "memcheck", ""), "clean");
+        ks_verdict_release(&v);
+        sanitizer_gate(&f, "#include <stdlib.h>\nvoid scale(const float *, float *, int, float) { _Exit(0); }\n", &v);
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
+        CHECK_CONTAINS(v.gates[KS_GATE_SAFETY].reason ? v.gates[KS_GATE_SAFETY].reason : "", "ends after 0 of");
+        ks_verdict_release(&v);
+        sanitizer_gate(&f, "#include <unistd.h>\nvoid scale(const float *, float *, int, float) { if (fork() == 0) _exit(0); }\n",
+                       &v); /* the sandbox is up in a replay, too */
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
+        ks_verdict_release(&v);
+        setenv("PATH", before, 1);
+    }
+    close_session(&f);
 }
 
 TEST_MAIN

@@ -131,6 +131,12 @@ TEST(every_death_has_its_own_code)
     CHECK_INT(run("for (volatile int i = 0; i >= 0; i = 1) ; return 0;", &result, &err), KS_ERR_TIMEOUT);
     CHECK_INT(run("for (;;) { char *p = malloc(1 << 24); if (!p) break; memset(p, 1, 1 << 24); } return 0;", &result, &err),
               KS_ERR_MEMORY_LIMIT);
+    /* shared mappings count, too: 2 GiB of them, over the limit of 1 GiB */
+    CHECK_INT(run("char *p = mmap(0, 2ul << 30, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); if (p == MAP_FAILED) "
+                  "return 1;"
+                  " for (size_t i = 0; i < 2ul << 30; i += 4096) p[i] = 1; for (;;) usleep(1000); return 0;",
+                  &result, &err),
+              KS_ERR_MEMORY_LIMIT);
 }
 
 TEST(output_is_swallowed_and_forged_answers_are_not_believed)
