@@ -56,6 +56,9 @@ static bool is_candidate(const struct ks_facts *f, const struct ks_kernel *k, co
     if (l->node->kind != KS_NODE_FOR || !l->variable || l->has_inner || l->has_barrier || l->unroll_pragma || l->shrink != 0 ||
         (l->trip_count >= 0 && l->trip_count < 2) || !stands_alone(f, l->node))
         return false;
+    /* A second condition makes it a tail, or a loop that may not run at all. */
+    if (ks_node_is_op(ks_node_unparen(l->node->children[1]), KS_NODE_BINARY, "&&"))
+        return false;
     const struct ks_node *body = l->node->children[3];
     bool cheap = count_nodes(body) <= CHEAP_NODE_COUNT;
     return (l->lane_uniform || cheap) && (loads_memory(k, l) || ks_node_find(body, is_product_sum, NULL));
@@ -124,9 +127,11 @@ enum ks_code ks_tf_tune_unroll_apply(const struct ks_rewrite_view *v, const stru
     const struct ks_loop *l = site->data;
     (void)err;
     uint32_t at = ks_text_line_begin(v->facts, l->node->span.begin);
+    /* At the loop's own depth: the pragma is where the statement begins for whoever edits it next. */
+    const char *indent = ks_text_indent(v->facts, l->node->span.begin, v->arena);
     if (site->param[0] > 0)
-        ks_edits_insertf(edits, at, "#pragma unroll %lld\n", (long long)site->param[0]);
+        ks_edits_insertf(edits, at, "%s#pragma unroll %lld\n", indent, (long long)site->param[0]);
     else
-        ks_edits_insert(edits, at, "#pragma unroll\n");
+        ks_edits_insertf(edits, at, "%s#pragma unroll\n", indent);
     return KS_OK;
 }

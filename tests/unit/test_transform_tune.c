@@ -29,6 +29,9 @@ TEST(loops_with_barriers_pragmas_or_nothing_to_wait_for_stay_rolled)
     check_no_site(LOOP("", "s[threadIdx.x] = x[i];\n__syncthreads();\nsum += s[i];\n"), "tune-unroll");
     check_no_site(LOOP("#pragma unroll 2\n", "sum += x[i] * x[i];\n"), "tune-unroll");
     check_no_site(LOOP("", "sum += 1.0f;\n"), "tune-unroll");
+    check_no_site(
+        LOOP("    int m = n;\n    for (int i = 0; i < m && i < 4; i++)\n        sum += x[i] * x[i];\n", "sum += 1.0f;\n"),
+        "tune-unroll");
     check_no_site(LOOP("    if (n > 3)\n", "sum += x[i] * x[i];\n"), "tune-unroll");
 }
 

@@ -12,7 +12,7 @@ __global__ void row_sum_kernel(const float *x, float *sums, int cols)
 {
   __shared__ float part[kThreads];
   float sum = 0.0f;
-#pragma unroll 4
+  #pragma unroll 4
   for (int c = threadIdx.x; c < cols; c += kThreads) {
     float value = x[blockIdx.x * cols + c];
     sum += value * value;

@@ -1,7 +1,7 @@
 // kscc: entry gather_scaled
-// kscc: dims  n=1..1000000 m=1..1000000
+// kscc: dims  n=1..1000000 m=16..1000000
 // kscc: in    table : float[m]
-// kscc: in    picks : int[n] ~ index(m)
+// kscc: in    picks : int32[n] ~ int(0,15)
 // kscc: out   y : float[n]  rtol=1e-5 atol=1e-6
 // kscc: arg   scale = 2
 // kscc: time  n=1000000 m=1000000

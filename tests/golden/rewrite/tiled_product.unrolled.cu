@@ -17,7 +17,7 @@ __global__ void product_kernel(const float *A, const float *B, float *C, int m, 
         As[ty][tx] = (row < m && t * 32 + tx < k) ? A[row * k + t * 32 + tx] : 0.f;
         Bs[ty][tx] = (t * 32 + ty < k && col < n) ? B[(t * 32 + ty) * n + col] : 0.f;
         __syncthreads();
-#pragma unroll
+        #pragma unroll
         for (int p = 0; p < 32; ++p)
             sum += As[ty][p] * Bs[p][tx];
         __syncthreads();
