@@ -147,7 +147,7 @@ static size_t rank(const struct ks_agent_view *v, const struct ks_sites *sites, 
         for (int k = 0; k < l.variants_failed + l.label_trials; k++)
             score *= 0.6;
         /* The question's layer comes first; but a small change there can spoil the pattern of a large step elsewhere. */
-        bool answers = v->question_layer == s->transform->layer;
+        bool answers = v->question_layer == s->transform->layer && !s->comes_last;
         if (answers)
             score *= QUESTION_WEIGHT;
         out[n++] = (struct choice){answers || s->predicted >= LARGE_STEP, s, label, score, i};

@@ -47,6 +47,7 @@ struct ks_site {
     const struct ks_kernel *kernel; /* NULL where the site is about launches only */
     const struct ks_launch *launch;
     bool retry_numerics; /* variants differ in precision: one that fails the numerics gate does not speak against the others */
+    bool comes_last;     /* the new form is one that others do not recognise: no question puts it before them */
     int64_t param[KS_MAX_SITE_PARAMS]; /* the transformation's own */
     const void *data;                  /* the transformation's own, in the arena */
 };

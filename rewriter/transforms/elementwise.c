@@ -1,6 +1,9 @@
 #include "rewriter/transforms/elementwise.h"
 
+#include "rewriter/launch.h"
 #include "rewriter/text.h"
+
+#include <string.h>
 
 static bool has_return(const struct ks_node *n)
 {
@@ -90,4 +93,89 @@ bool ks_elementwise_match(const struct ks_launch *l, struct ks_elementwise *s)
         if (body->children[i] && !add_stmts(s, body->children[i]))
             return false;
     return s->n_stmts > 0;
+}
+
+/* ---- the thread's element -------------------------------------------------------------------------------------------- */
+
+/* index < BOUND (or index >= BOUND for an early return). */
+static const struct ks_node *bound_of(const struct ks_node *cond, const struct ks_symbol *index, bool early_return)
+{
+    cond = ks_node_unparen(cond);
+    if (!ks_node_is_op(cond, KS_NODE_BINARY, early_return ? ">=" : "<") ||
+        !ks_node_is_ref(ks_node_bare(cond->children[0]), index) || ks_node_uses(cond->children[1], index))
+        return NULL;
+    return cond->children[1];
+}
+
+static bool depends_on(const struct ks_element_index *p, const struct ks_node *n)
+{
+    if (ks_node_uses(n, p->symbol))
+        return true;
+    for (size_t i = 0; i < p->n_inside; i++)
+        if (ks_node_uses(n, p->inside[i]->symbol))
+            return true;
+    return false;
+}
+
+static const struct ks_symbol *find_index(const struct ks_elementwise *e, struct ks_element_index *p)
+{
+    if (e->wrapper && e->wrapper->kind == KS_NODE_FOR) {
+        const struct ks_node *init = e->wrapper->children[0], *step = ks_node_unparen(e->wrapper->children[2]);
+        if (init->kind != KS_NODE_DECL_STMT || init->n_children != 1)
+            return NULL;
+        const struct ks_symbol *index = init->children[0]->symbol;
+        p->init = ks_node_initialiser(init->children[0]);
+        p->bound = bound_of(e->wrapper->children[1], index, false);
+        if (!p->init || !p->bound || ks_node_global_index(p->init, e->launch) != 'x' ||
+            !ks_node_is_op(step, KS_NODE_BINARY, "+=") || !ks_node_is_ref(step->children[0], index) || index->n_writes != 1)
+            return NULL;
+        p->step = step->children[1];
+        return index;
+    }
+    if (!e->wrapper)
+        return NULL;
+    for (size_t i = 0; i < e->n_prologue; i++) {
+        const struct ks_symbol *s = e->prologue[i]->symbol;
+        p->init = ks_node_initialiser(e->prologue[i]);
+        p->bound = ks_node_global_index(p->init, e->launch) == 'x' ? bound_of(e->wrapper->children[0], s, e->early_return) : NULL;
+        if (p->bound)
+            return s;
+    }
+    return NULL;
+}
+
+bool ks_element_index_find(const struct ks_facts *f, const struct ks_elementwise *e, struct ks_arena *arena,
+                           struct ks_element_index *p)
+{
+    *p = (struct ks_element_index){.symbol = NULL};
+    p->symbol = find_index(e, p);
+    if (!p->symbol || (p->symbol->type && p->symbol->type->kind != KS_TYPE_INT))
+        return false;
+    for (size_t i = 0; i < e->n_prologue; i++) {
+        const struct ks_node *var = e->prologue[i];
+        if (var->symbol == p->symbol)
+            continue;
+        if (depends_on(p, ks_node_initialiser(var)))
+            p->inside[p->n_inside++] = var;
+        else
+            p->before[p->n_before++] = var;
+    }
+    if (depends_on(p, p->bound))
+        return false;
+    for (int axis = 1; axis < 3; axis++) {
+        const char *text = ks_launch_grid_text(f, e->launch, axis, arena);
+        if (!text || strcmp(text, "1") != 0 || ks_launch_block_dim(e->launch, axis) != 1)
+            return false;
+    }
+    return ks_launch_grid_text(f, e->launch, 0, arena) != NULL;
+}
+
+void ks_elementwise_print_vars(const struct ks_facts *f, const struct ks_node *const *vars, size_t n, const char *indent,
+                               struct ks_arena *arena, struct ks_str *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *type = vars[i]->symbol->type->spelling;
+        ks_str_addf(out, "%s%s%s%s = %s;\n", indent, type, ks_str_ends(type, "*") ? "" : " ", vars[i]->symbol->name,
+                    ks_text_of(f, ks_node_initialiser(vars[i]), arena));
+    }
 }

@@ -154,6 +154,35 @@ TEST(a_small_answer_does_not_come_before_a_large_step)
     loop_close(&l);
 }
 
+static size_t first_trial(const struct loop *l, const char *prefix)
+{
+    size_t i = 0;
+    while (i < l->n && !ks_str_starts(l->attempts[i].transform, prefix))
+        i++;
+    return i;
+}
+
+/* Nor must one whose result hides the pattern of others. */
+TEST(a_form_that_others_do_not_recognise_waits_for_them)
+{
+    struct loop l;
+    loop_open(&l, "tiled_product");
+    l.question = KS_LAYER_COMPILATION;
+    for (int i = 0; i < 24 && !l.ended; i++)
+        loop_step(&l, accept_without_gain);
+    CHECK(l.ended);
+    CHECK(first_trial(&l, "tune-unroll(") < l.n);
+    CHECK(first_trial(&l, "register-tile(") < first_trial(&l, "tune-unroll("));
+    loop_close(&l);
+    loop_open(&l, "wrapped_copy");
+    l.question = KS_LAYER_PARALLEL_DECOMPOSITION;
+    for (int i = 0; i < 24 && !l.ended; i++)
+        loop_step(&l, accept_without_gain);
+    CHECK(first_trial(&l, "coarsen-threads(") < l.n);
+    CHECK(first_trial(&l, "vectorise(") < first_trial(&l, "coarsen-threads("));
+    loop_close(&l);
+}
+
 static void reject_numerics(struct ks_attempt *a)
 {
     a->failed_gate = "numerics";

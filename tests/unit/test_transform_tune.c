@@ -8,6 +8,33 @@ TEST(small_changes_touch_single_words)
     check_golden("gated_sum", "fast-math(gated_sum_kernel)", "gated_sum.fast");
 }
 
+TEST(inner_loops_are_unrolled_by_a_pragma)
+{
+    check_golden("block_width", "tune-unroll(row_sum_kernel.c;UNROLL=4)", "block_width.unrolled");
+    check_golden("tiled_product", "tune-unroll(product_kernel.p;UNROLL=full)", "tiled_product.unrolled");
+}
+
+#define LOOP(before, body)                                                                                                       \
+    "#include <cuda_runtime.h>\n"                                                                                                \
+    "__global__ void k(const float *x, float *y, int n)\n"                                                                       \
+    "{\n"                                                                                                                        \
+    "    __shared__ float s[128];\n"                                                                                             \
+    "    float sum = 0.0f;\n" before "    for (int i = 0; i < n; i++) {\n" body "    }\n"                                        \
+    "    y[threadIdx.x] = sum + s[threadIdx.x];\n"                                                                               \
+    "}\n"                                                                                                                        \
+    "void f(const float *x, float *y, int n) { k<<<1, 128>>>(x, y, n); }\n"
+
+TEST(loops_with_barriers_pragmas_or_nothing_to_wait_for_stay_rolled)
+{
+    check_no_site(LOOP("", "s[threadIdx.x] = x[i];\n__syncthreads();\nsum += s[i];\n"), "tune-unroll");
+    check_no_site(LOOP("#pragma unroll 2\n", "sum += x[i] * x[i];\n"), "tune-unroll");
+    check_no_site(LOOP("", "sum += 1.0f;\n"), "tune-unroll");
+    check_no_site(
+        LOOP("    int m = n;\n    for (int i = 0; i < m && i < 4; i++)\n        sum += x[i] * x[i];\n", "sum += 1.0f;\n"),
+        "tune-unroll");
+    check_no_site(LOOP("    if (n > 3)\n", "sum += x[i] * x[i];\n"), "tune-unroll");
+}
+
 TEST(a_kernel_that_knows_its_block_size_keeps_it)
 {
     check_no_site("#include <cuda_runtime.h>\n"
