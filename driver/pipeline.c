@@ -170,6 +170,16 @@ static bool hash_unit(struct pipeline *p)
     return false;
 }
 
+/* What could not be emitted is not searched. */
+static bool can_emit(struct pipeline *p)
+{
+    struct ks_err err;
+    if (ks_emit_check_unit(&p->unit, &err) == KS_OK)
+        return true;
+    ks_say_instead(&err, nvcc_only);
+    return false;
+}
+
 static bool choose_device(struct pipeline *p)
 {
     struct ks_err err;
@@ -228,8 +238,8 @@ bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, co
     struct pipeline p = {.store = {.lock_fd = -1}, .read_only = {.lock_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
-    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && read_facts(&p) && choose_device(&p) &&
-                   hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
+    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && can_emit(&p) && read_facts(&p) &&
+                   choose_device(&p) && hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
     release(&p);
     return emitted;
 }
