@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/process.h"
 #include "harness/build.h"
 
 #include <limits.h>
@@ -58,21 +59,46 @@ static bool defines_function(const struct ks_symtab *t, const char *name)
     return false;
 }
 
-static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
+static enum ks_code check_tools(struct ks_err *err)
+{
+    static const char *const tools[] = {"nm", "readelf", "objcopy", "ld"};
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+        KS_AUTO_FREE char *path = NULL;
+        KS_TRY(ks_path_search(tools[i], &path, err));
+    }
+    return KS_OK;
+}
+
+static enum ks_code read_baseline(const struct ks_unit *u, struct ks_symtab *ret, struct ks_err *err)
 {
     struct stat st;
-    if (stat(e->u->object, &st) < 0 || !S_ISREG(st.st_mode))
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot replace '%s': not a regular file", e->u->object);
-    KS_TRY(ks_symtab_read(e->u->object, &e->baseline, err));
+    if (stat(u->object, &st) < 0 || !S_ISREG(st.st_mode))
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot replace '%s': not a regular file", u->object);
+    KS_TRY(ks_symtab_read(u->object, ret, err));
+    const char *state = ks_symtab_mutable_state(ret);
+    if (state)
+        return ks_fail(err, KS_ERR_UNSUPPORTED,
+                       "unit '%s' has a variable that outlives a call ('%s'), which two versions cannot share", u->path, state);
+    return KS_OK;
+}
+
+enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err)
+{
+    struct ks_symtab t = {0};
+    KS_TRY(check_tools(err));
+    KS_TRY(ks_emit_check_text("the source", u->source, err));
+    enum ks_code code = read_baseline(u, &t, err);
+    ks_symtab_release(&t);
+    return code;
+}
+
+static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
+{
+    KS_TRY(read_baseline(e->u, &e->baseline, err));
     for (size_t i = 0; i < e->n; i++)
         if (!defines_function(&e->baseline, e->entries[i].signature->symbol))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
                            e->entries[i].signature->symbol);
-    const char *state = ks_symtab_mutable_state(&e->baseline);
-    if (state)
-        return ks_fail(err, KS_ERR_UNSUPPORTED,
-                       "unit '%s' has a variable that outlives a call ('%s'), which two versions cannot share", e->u->path,
-                       state);
     return KS_OK;
 }
 

@@ -32,6 +32,11 @@ struct ks_emission {
  * `what` is its name in the message. */
 KS_NODISCARD enum ks_code ks_emit_check_text(const char *what, const char *text, struct ks_err *err);
 
+/* What stands in the way whatever a search finds: a missing program, an object that cannot be replaced, variables that outlive a
+ * call, a source that mentions the build.  Asked before the search.  Errors: KS_ERR_UNSUPPORTED, KS_ERR_NOT_FOUND, KS_ERR_BUILD.
+ */
+KS_NODISCARD enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err);
+
 /* On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with what stands in the way, KS_ERR_BUILD, KS_ERR_IO,
  * KS_ERR_MISMATCH when the combined object would export something else than the baseline or the candidate compiles to other code
  * than was judged. */

@@ -314,13 +314,28 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
     return true;
 }
 
-/* True: there is a certificate that may be emitted. */
-static bool find_certificate(struct running *r)
+static enum ks_known look_up(const struct ks_entry_context *x, const struct running *r)
 {
-    const struct ks_entry_context *x = r->x;
     enum ks_known known = ks_known_look_up(x, r->key);
     if (known == KS_KNOWN_NO_GAIN)
         say_no_gain(x, r->contract, r->key, " in an earlier search (--kscc-fresh searches again)");
+    return known;
+}
+
+/* True: there is a certificate that may be emitted; *ret_where: what to read it by. */
+static bool find_certificate(struct running *r, struct ks_entry_context *ret_where)
+{
+    const struct ks_entry_context *x = r->x;
+    enum ks_known known = KS_KNOWN_NOTHING;
+    *ret_where = *x;
+    if (x->read_only) {
+        ret_where->store = x->read_only;
+        known = look_up(ret_where, r);
+    }
+    if (known == KS_KNOWN_NOTHING) {
+        *ret_where = *x;
+        known = look_up(x, r);
+    }
     if (known != KS_KNOWN_NOTHING)
         return known == KS_KNOWN_CERTIFICATE;
     bool ran = run_search(r);
@@ -349,9 +364,10 @@ bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contrac
     struct ks_json *contract_json = ks_contract_to_json(contract);
     content_key(x, contract_json, key);
     struct running r = {.x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key};
-    bool found = find_certificate(&r);
+    struct ks_entry_context where;
+    bool found = find_certificate(&r, &where);
     running_release(&r);
-    found = found && fill_emission(x, &signature, contract_json, key, ret); /* hands contract_json over */
+    found = found && fill_emission(&where, &signature, contract_json, key, ret); /* hands contract_json over */
     if (!found)
         ks_json_free(contract_json);
     return found;

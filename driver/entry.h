@@ -15,7 +15,8 @@ struct ks_entry_context {
     const struct ks_parse_options *parse;
     const struct ks_device_chosen *device;
     struct ks_store *store;
-    const char *unit_hash; /* ks_unit_hash() */
+    struct ks_store *read_only; /* looked up first, when the user's store cannot be written; NULL: store is the user's */
+    const char *unit_hash;      /* ks_unit_hash() */
 };
 
 /* Looks the entry up in the store or searches, and fills *ret when there is a certificate that the policy lets out.  Everything

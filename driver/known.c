@@ -55,8 +55,9 @@ enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key
         return look_up_approved(x, key, certificate);
     if (s->fresh)
         return KS_KNOWN_NOTHING;
-    if (certificate && ks_streq(ks_json_get_str(certificate, "stopped_by", NULL), "signal")) {
-        ks_say_progress("%s: the search that found certificate %.12s was interrupted", x->unit->path, key);
+    const char *stopped_by = ks_json_get_str(certificate, "stopped_by", "");
+    if (certificate && (strcmp(stopped_by, "signal") == 0 || strcmp(stopped_by, "error") == 0)) {
+        ks_say_progress("%s: the search that found certificate %.12s was interrupted (%s)", x->unit->path, key, stopped_by);
         return KS_KNOWN_NOTHING;
     }
     if (certificate) {

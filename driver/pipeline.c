@@ -23,10 +23,12 @@ struct pipeline {
     struct ks_unit unit;
     struct ks_contract *contracts;
     size_t n_contracts;
+    bool contracts_failed; /* others than these could not be read */
     struct ks_facts *facts;
     struct ks_parse_options parse;
     struct ks_device_chosen device;
     struct ks_store store;
+    struct ks_store read_only; /* the user's, when it can be read only; store is a temporary one then */
     char unit_hash[65];
     struct ks_emission *emissions;
     size_t n_emissions;
@@ -44,10 +46,10 @@ static const char *sidecar_path(struct pipeline *p)
 static enum ks_code parse_sidecar(struct pipeline *p, const char *path, struct ks_diags *diags, struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *json = NULL;
-    struct ks_contract *more;
-    size_t n;
+    struct ks_contract *more = NULL;
+    size_t n = 0;
     KS_TRY(ks_json_read_file(path, &json, err));
-    KS_TRY(ks_contracts_parse_json(path, json, &p->arena, diags, &more, &n, err));
+    enum ks_code code = ks_contracts_parse_json(path, json, &p->arena, diags, &more, &n, err);
     struct ks_contract *all = KS_ARENA_ARRAY(&p->arena, struct ks_contract, p->n_contracts + n);
     if (p->n_contracts)
         memcpy(all, p->contracts, p->n_contracts * sizeof(*all));
@@ -55,7 +57,7 @@ static enum ks_code parse_sidecar(struct pipeline *p, const char *path, struct k
         memcpy(all + p->n_contracts, more, n * sizeof(*all));
     p->contracts = all;
     p->n_contracts += n;
-    return KS_OK;
+    return code;
 }
 
 static bool read_contracts(struct pipeline *p)
@@ -69,15 +71,17 @@ static bool read_contracts(struct pipeline *p)
     ks_diags_release(&diags);
     ks_diags_init(&diags);
     const char *sidecar = sidecar_path(p);
-    if (code == KS_OK && ks_file_exists(sidecar))
-        code = parse_sidecar(p, sidecar, &diags, &err);
+    struct ks_err sidecar_err;
+    enum ks_code sidecar_code = ks_file_exists(sidecar) ? parse_sidecar(p, sidecar, &diags, &sidecar_err) : KS_OK;
     ks_say_diags(&diags, NULL, 0);
     ks_diags_release(&diags);
-    if (code != KS_OK) {
-        ks_say_instead(&err, nvcc_only);
-        return false;
-    }
-    if (p->n_contracts == 0)
+    const char *instead = p->n_contracts ? "going on with the contracts without errors" : nvcc_only;
+    if (code != KS_OK)
+        ks_say_instead(&err, instead);
+    if (sidecar_code != KS_OK)
+        ks_say_instead(&sidecar_err, instead);
+    p->contracts_failed = code != KS_OK || sidecar_code != KS_OK;
+    if (p->n_contracts == 0 && !p->contracts_failed)
         ks_say(KS_SEV_REMARK, "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s",
                p->unit.path, sidecar, nvcc_only);
     return p->n_contracts > 0;
@@ -133,7 +137,10 @@ static bool open_store(struct pipeline *p)
     }
     enum ks_code code = ks_store_open(ks_str_cstr(&dir), &p->store, &err);
     if (code != KS_OK) {
-        ks_say_instead(&err, "searching with a temporary store: nothing will be kept");
+        struct ks_err none;
+        bool readable = ks_store_open_existing(ks_str_cstr(&dir), &p->read_only, &none) == KS_OK;
+        ks_say_instead(&err, readable ? "looking up there and searching with a temporary store: nothing new will be kept"
+                                      : "searching with a temporary store: nothing will be kept");
         code = ks_store_open_temporary(&p->store, &err);
     }
     if (code == KS_OK)
@@ -163,6 +170,16 @@ static bool hash_unit(struct pipeline *p)
     return false;
 }
 
+/* What could not be emitted is not searched. */
+static bool can_emit(struct pipeline *p)
+{
+    struct ks_err err;
+    if (ks_emit_check_unit(&p->unit, &err) == KS_OK)
+        return true;
+    ks_say_instead(&err, nvcc_only);
+    return false;
+}
+
 static bool choose_device(struct pipeline *p)
 {
     struct ks_err err;
@@ -179,6 +196,7 @@ static bool optimise_entries(struct pipeline *p)
                                  .parse = &p->parse,
                                  .device = &p->device,
                                  .store = &p->store,
+                                 .read_only = p->read_only.dir ? &p->read_only : NULL,
                                  .unit_hash = p->unit_hash};
     p->emissions = KS_ARENA_ARRAY(&p->arena, struct ks_emission, p->n_contracts);
     for (size_t i = 0; i < p->n_contracts; i++)
@@ -197,11 +215,12 @@ static bool emit(struct pipeline *p)
     }
     for (size_t i = 0; i < p->n_emissions; i++) {
         KS_AUTO_STR struct ks_str certificate = KS_STR_INIT;
-        ks_store_path(&p->store, p->emissions[i].key, KS_CERTIFICATE_FILE, &certificate);
+        bool kept = !p->store.temporary || !ks_str_starts(p->emissions[i].candidate_path, p->store.dir);
+        ks_store_path(p->read_only.dir ? &p->read_only : &p->store, p->emissions[i].key, KS_CERTIFICATE_FILE, &certificate);
         ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object,
-                        p->emissions[i].signature->entry, p->store.temporary ? "not kept" : ks_str_cstr(&certificate));
+                        p->emissions[i].signature->entry, kept ? ks_str_cstr(&certificate) : "not kept");
     }
-    return p->n_emissions == p->n_contracts;
+    return p->n_emissions == p->n_contracts && !p->contracts_failed;
 }
 
 static void release(struct pipeline *p)
@@ -209,17 +228,18 @@ static void release(struct pipeline *p)
     for (size_t i = 0; i < p->n_emissions; i++)
         ks_json_free((struct ks_json *)p->emissions[i].contract);
     ks_store_close(&p->store);
+    ks_store_close(&p->read_only);
     ks_unit_close(&p->unit);
     ks_arena_release(&p->arena);
 }
 
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
 {
-    struct pipeline p = {.store = {.lock_fd = -1}};
+    struct pipeline p = {.store = {.lock_fd = -1}, .read_only = {.lock_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
-    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && read_facts(&p) && choose_device(&p) &&
-                   hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
+    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && can_emit(&p) && read_facts(&p) &&
+                   choose_device(&p) && hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
     release(&p);
     return emitted;
 }

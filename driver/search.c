@@ -94,6 +94,8 @@ static const char *why_stop(const struct ks_search *s)
     const struct ks_search_state *st = s->state;
     if (ks_stop_asked())
         return "signal";
+    if (st->failed)
+        return "error";
     if (s->budget.target > 0 && st->best && st->best->trial.speedup_lo >= s->budget.target)
         return "target";
     if ((int64_t)st->tried.n >= s->budget.trials)
@@ -209,7 +211,7 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     enum ks_code code = KS_OK;
     if (propose(s, &p, err) != KS_OK) { /* what was found so far stands */
         ks_say_instead(err, "the search ends here");
-        st->idle_rounds = MAX_IDLE_ROUNDS;
+        st->failed = true;
         return KS_OK;
     }
     char hash[65] = "";
@@ -246,8 +248,15 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     derive(s, s->facts, s->profile);
     trace_hypotheses(s);
     struct ks_search_result r = {0};
-    while (!(r.stopped_by = why_stop(s)))
-        KS_TRY(play_round(s, err));
+    while (!(r.stopped_by = why_stop(s))) {
+        enum ks_code code = play_round(s, err);
+        if (code != KS_OK && !st->best)
+            return code;
+        if (code != KS_OK) { /* what was verified stands */
+            ks_say_instead(err, "the search ends here, with the best text so far");
+            st->failed = true;
+        }
+    }
     remember_question(s);
     for (size_t i = 0; i < st->tried.n; i++)
         r.n_accepted += st->tried.data[i]->trial.outcome == KS_OUTCOME_ACCEPTED;

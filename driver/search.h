@@ -40,7 +40,7 @@ struct ks_search_result {
     const struct ks_trial *trial;   /* its trial */
     const struct ks_trial *confirm; /* its final confirmation, NULL: not confirmed */
     int64_t n_trials, n_accepted;
-    const char *stopped_by; /* "trials", "time", "target", "exhausted", "signal" */
+    const char *stopped_by; /* "trials", "time", "target", "exhausted", "signal", "error" */
 };
 
 /* Searches, then confirms the best candidates in order until one passes.  Errors: what makes the session itself unusable; the

@@ -31,6 +31,7 @@ struct ks_search_state {
     const struct ks_question *question;
     size_t question_at; /* trials done when it was asked */
     bool claims_limit;
+    bool failed; /* the agent, or the session after something was accepted */
     int idle_rounds;
     int64_t start_ns;
 };
