@@ -24,7 +24,9 @@ struct emu_frag {
     uint32_t pc, mask;
     uint8_t state;
     uint8_t bar;
-    bool passed; /* its quantum is used up: others first */
+    bool passed;        /* its quantum is used up: others first */
+    bool waited;        /* for the other lanes of its warp at an aligned barrier */
+    uint32_t returning; /* lanes that were about to exit when it began to wait there */
 };
 
 /* Why a warp stopped running (emu_warp.event). */

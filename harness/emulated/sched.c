@@ -65,8 +65,41 @@ static void wake_lanes(struct emu_warp *w)
             w->frag[i].state = EMU_RUN;
 }
 
+/* Lanes of the other fragments whose next instruction ends their thread. */
+static uint32_t returning_lanes(const struct emu_warp *w)
+{
+    const struct emu_program *p = w->worker->launch->program;
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < w->n_frags; i++) {
+        enum emu_flow flow = (enum emu_flow)p->code[w->frag[i].pc].flow;
+        if (flow == EMU_FLOW_EXIT || flow == EMU_FLOW_RET || flow == EMU_FLOW_END)
+            mask |= w->frag[i].mask;
+    }
+    return mask;
+}
+
+/* An aligned barrier in conditional code: the lanes in `mask` branched around it, went on and end now, while others of their warp
+ * wait there. Threads that return early are another matter: a barrier counts threads that have not exited. */
+static void check_skipped_barrier(struct emu_warp *w, uint32_t mask)
+{
+    const struct emu_program *p = w->worker->launch->program;
+    for (uint32_t i = 0; i < w->n_frags; i++) {
+        const struct emu_frag *f = &w->frag[i];
+        uint32_t skip = mask & ~f->mask & ~f->returning;
+        if (!f->waited || !skip || p->code[f->pc].flow != EMU_FLOW_BAR)
+            continue;
+        struct emu_party other = {.valid = true, .block = w->block->linear, .pc = w->pc, .access = "exit"};
+        for (int k = 0; k < 3; k++)
+            other.thread[k] = w->tid[k][__builtin_ctz(skip)];
+        ks_emu_report(w, "divergent-barrier", __builtin_ctz(f->mask), f->pc, "", 0, "", &other,
+                      "lanes 0x%08x of a warp reach this barrier, lanes 0x%08x branch around it", f->mask, skip);
+    }
+}
+
 static void exit_lanes(struct emu_warp *w, uint32_t mask)
 {
+    if (w->worker->launch->checks & KS_EMU_CHECK_SYNC)
+        check_skipped_barrier(w, mask);
     w->live &= ~mask;
     w->block->live_threads -= (uint32_t)__builtin_popcount(mask);
     wake_lanes(w);
@@ -298,9 +331,13 @@ static enum step do_barrier(struct emu_warp *w, struct emu_frag *f, const struct
         f->mask = mask;
     }
     if ((in->flags & EMU_ALIGNED) && f->mask != w->live) {
+        if (!f->waited)
+            f->returning = returning_lanes(w);
+        f->waited = true;
         f->state = EMU_WAIT_LANES;
         return STEP_SWITCH;
     }
+    f->waited = false;
     w->pc = pc;
     return ks_emu_bar_arrive(w, in, f) ? STEP_ON : w->event != EMU_EVENT_NONE ? STEP_STOP : STEP_SWITCH;
 }
@@ -377,6 +414,7 @@ static bool settle(struct emu_warp *w)
         if (w->worker->launch->checks & KS_EMU_CHECK_SYNC)
             ks_emu_report(w, "divergent-barrier", __builtin_ctz(f->mask), f->pc, "", 0, "", &other,
                           "lanes 0x%08x of a warp reach this barrier, lanes 0x%08x do not", f->mask, w->live & ~f->mask);
+        f->waited = false;
         if (ks_emu_bar_arrive(w, in, f))
             f->state = EMU_RUN;
         return true;

@@ -143,6 +143,20 @@ extern "C" __global__ void bad_barrier(float *o)
         o[threadIdx.x] = 1;
     __syncthreads();
 }
+extern "C" __global__ void bad_barrier_around(float *o)
+{
+    if (threadIdx.x < 40)
+        __syncthreads(); // lanes of one warp go around it, store and end
+    o[threadIdx.x] = 1;
+}
+extern "C" __global__ void good_barrier_return(float *o, int n)
+{
+    if (threadIdx.x >= n)
+        return;
+    o[threadIdx.x] = 1;
+    __syncthreads();
+    o[threadIdx.x] += 1;
+}
 extern "C" __global__ void bad_deadlock(int *o)
 {
     if (threadIdx.x < 32)

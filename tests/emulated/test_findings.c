@@ -89,6 +89,10 @@ static void test_all(void)
     expect("good_atomics", launch("good_atomics", 2, 64, 0, &o), KS_OK, NULL, NULL, NULL);
     expect("good_bytes", launch("good_bytes", 2, 64, 0, &o), KS_OK, NULL, NULL, NULL);
     expect("bad_barrier", launch("bad_barrier", 1, 64, 0, &o), KS_OK, "divergent-barrier", NULL, NULL);
+    expect("bad_barrier_around", launch("bad_barrier_around", 1, 64, 0, &o), KS_OK, "divergent-barrier", NULL, NULL);
+    n = 40;
+    expect("good_barrier_return", launch("good_barrier_return", 1, 64, 0, &o, &n), KS_OK, NULL, NULL, NULL);
+    n = 64;
     expect("bad_deadlock", launch("bad_deadlock", 1, 64, 0, &o), KS_ERR_TIMEOUT, "deadlock", "bar.sync 1", NULL);
     /* what an unchecked launch wrote is not accused later */
     float *later = upload(NULL, 256, "later");
