@@ -91,6 +91,14 @@ static enum ks_code repeat_check(struct ks_session *s, const struct ks_layout *l
     return KS_OK;
 }
 
+/* One run of the baseline among others' checks. */
+static void base_run(struct ks_session *s, const struct ks_layout *l, const struct ks_run_options *o, struct ks_run *ret)
+{
+    ks_session_enter(s, false);
+    ks_run_once(s, &s->base, l, o, ret);
+    ks_session_leave(s);
+}
+
 /* Runs the baseline once or twice.  ret_skip: too slow for this device. */
 static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repeat, int64_t max_warp_insts, bool *ret_skip,
                              struct ks_err *err)
@@ -105,7 +113,7 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
     uint32_t first = ks_inputs_poison(s->secret, k->call * 2), poison[2] = {first, first ^ 0x00050005u};
     for (int pass = 0; pass < (repeat ? 2 : 1); pass++) {
         struct ks_run_options o = {.poison = poison[pass], .timeout_ms = 120000};
-        ks_run_once(s, &s->base, &l, &o, &run);
+        base_run(s, &l, &o, &run);
         KS_AUTO_STR struct ks_str where = KS_STR_INIT, problem = KS_STR_INIT;
         shape_text(s, k, &where);
         ks_str_add(&problem, ks_str_cstr(&run.problem));

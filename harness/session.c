@@ -88,6 +88,28 @@ static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
     return KS_OK;
 }
 
+void ks_session_enter(struct ks_session *s, bool alone)
+{
+    int64_t start_ns = ks_clock_ns();
+    if (alone)
+        ks_device_lock_alone(&s->lock);
+    else
+        ks_device_lock_shared(&s->lock);
+    s->waited_ns += ks_clock_ns() - start_ns;
+}
+
+void ks_session_leave(struct ks_session *s)
+{
+    ks_device_lock_leave(&s->lock);
+}
+
+void ks_trial_enter(struct ks_trial *t, bool alone)
+{
+    int64_t before_ns = t->s->waited_ns;
+    ks_session_enter(t->s, alone);
+    t->deadline_ns += t->s->waited_ns - before_ns;
+}
+
 /* The device in its own words, once the first worker has opened it. */
 static enum ks_code device_describe(struct ks_session *s, struct ks_err *err)
 {
@@ -112,15 +134,16 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     s->base.built = s->baseline;
     if (s->opt.device == KS_DEVICE_CUDA)
         ks_device_lock_open(&s->lock);
-    ks_device_lock_shared(&s->lock);
+    ks_session_enter(s, false);
     KS_TRY(device_describe(s, err));
+    ks_session_leave(s);
     KS_TRY(ks_cases_make(s, 0, s->cases, &s->n_cases, err));
     KS_TRY(ks_selftest(s, err));
     KS_TRY(ks_safety_baseline(s, err));
     KS_TRY(ks_time_baseline(s, err));
-    ks_device_lock_alone(&s->lock);
+    ks_session_enter(s, true);
     KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK);
-    ks_device_lock_leave(&s->lock);
+    ks_session_leave(s);
     return KS_OK;
 }
 
@@ -193,17 +216,6 @@ static void build_failed(struct ks_trial *t, const struct ks_str *log, const str
     ks_gate_fail(t, KS_GATE_BUILD, details, "%s", err->message);
 }
 
-/* Enters the device, alone or among others' checks.  Waiting costs the trial nothing. */
-static void device_enter(struct ks_trial *t, bool alone)
-{
-    int64_t start_ns = ks_clock_ns();
-    if (alone)
-        ks_device_lock_alone(&t->s->lock);
-    else
-        ks_device_lock_shared(&t->s->lock);
-    t->deadline_ns += ks_clock_ns() - start_ns;
-}
-
 static void gate_run(struct ks_trial *t, enum ks_gate gate, void (*run)(struct ks_trial *))
 {
     int64_t start_ns = ks_clock_ns();
@@ -241,17 +253,17 @@ static void judge(struct ks_trial *t, const char *source, size_t len)
     if (ks_verdict_failed_gate(t->v) != KS_N_GATES) /* such an object is never loaded */
         return;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
-    device_enter(t, false);
     gate_run(t, KS_GATE_NUMERICS, ks_gate_numerics);
     if (emulated && t->v->gates[KS_GATE_ADMISSION].state != KS_GATE_FAIL) /* why a wrong answer is wrong, if a check can tell */
         gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
     gate_run(t, KS_GATE_RESOURCES, ks_gate_resources);
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES) {
-        device_enter(t, true);
+        ks_trial_enter(t, true);
         gate_run(t, KS_GATE_TIME, ks_gate_time);
-        device_enter(t, false);
     }
+    ks_trial_enter(t, false); /* a context that goes away is felt by others, too */
     ks_arm_stop(&t->arm);
+    ks_session_leave(s);
     if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES) /* sanitizers take seconds: only for what would be accepted */
         gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES)
@@ -280,11 +292,11 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
         s->n_trials++;
     if (confirm || s->opt.device == KS_DEVICE_CUDA) { /* contents and shapes that no trial has seen */
         fresh = ks_xcalloc(KS_MAX_CASES, sizeof *fresh);
-        device_enter(&t, false);
+        int64_t waited_ns = s->waited_ns;
         /* The emulated device's answers must not depend on how many trials went before. */
         uint64_t round = (confirm ? KS_ROUND_CONFIRM : 0) + (s->opt.device == KS_DEVICE_CUDA ? s->n_trials : 0);
         enum ks_code code = ks_cases_make(s, round, fresh, &t.n_cases, err);
-        ks_device_lock_leave(&s->lock);
+        t.deadline_ns += s->waited_ns - waited_ns;
         if (code != KS_OK) {
             free(fresh);
             return code;
@@ -294,7 +306,6 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
             ks_arm_stop(&s->base);
     }
     judge(&t, source, len);
-    ks_device_lock_leave(&s->lock);
     ks_arm_stop(&t.arm);
     v.outcome = outcome(&v);
     v.wall_ns = ks_clock_ns() - start_ns;

@@ -88,6 +88,7 @@ struct ks_session {
     struct ks_json *device, *sandbox, *control;
     unsigned n_trials;
     struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
+    int64_t waited_ns;          /* for the lock, so far */
     int base_threads;           /* threads of the baseline's worker after its first call */
 };
 
@@ -139,6 +140,11 @@ struct ks_trial {
 void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details);
 void ks_gate_fail(struct ks_trial *t, enum ks_gate gate, struct ks_json *details, const char *fmt, ...) KS_PRINTF(4, 5);
 void ks_gate_skip(struct ks_trial *t, enum ks_gate gate, const char *fmt, ...) KS_PRINTF(3, 4);
+/* session.c: the device's lock, taken for one call (or one batch of tools) at a time, so that who wants to be alone gets in after
+ * it. A trial's waiting is not held against it. */
+void ks_session_enter(struct ks_session *s, bool alone);
+void ks_session_leave(struct ks_session *s);
+void ks_trial_enter(struct ks_trial *t, bool alone);
 int64_t ks_trial_left_ms(const struct ks_trial *t);
 void ks_gate_numerics(struct ks_trial *t);
 void ks_gate_safety(struct ks_trial *t);

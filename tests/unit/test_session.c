@@ -5,6 +5,10 @@
 #include "base/process.h"
 #include "tests/unit/test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
 #define SYMBOL "_Z5scalePKfPfif"
 #define CONTRACT(tolerance)                                                                                                      \
     "// kscc: entry scale\n"                                                                                                     \
@@ -270,6 +274,61 @@ TEST(a_replay_that_ends_early_is_no_clean_one)
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
         ks_verdict_release(&v);
         setenv("PATH", before, 1);
+    }
+    close_session(&f);
+}
+
+static struct {
+    atomic_bool stop;
+    atomic_int entered;
+} timer;
+
+/* Another process, as far as the lock can tell: wants the device alone again and again. */
+static void *timer_thread(void *arg)
+{
+    struct ks_device_lock l;
+    (void)arg;
+    ks_device_lock_open(&l);
+    while (!timer.stop) {
+        ks_device_lock_alone(&l);
+        timer.entered++;
+        ks_device_lock_leave(&l);
+        usleep(100);
+    }
+    ks_device_lock_close(&l);
+    return NULL;
+}
+
+TEST(who_times_gets_in_between_two_cases)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    struct ks_built *b = NULL;
+    struct ks_verdict v = {0};
+    pthread_t thread;
+    KS_AUTO_STR struct ks_str log = KS_STR_INIT;
+    CHECK_OK(open_session(&f, CONTRACT("rtol=1e-5 atol=1e-6") ONE_BLOCK, 0, &err));
+    if (f.session) {
+        struct ks_trial t = {.s = f.session, .v = &v, .cases = f.session->cases, .n_cases = f.session->n_cases};
+        t.deadline_ns = ks_clock_ns() + 60ll * 1000000000;
+        CHECK_OK(ks_build(&f.session->opt, ONE_EACH, strlen(ONE_EACH), "convoy", 60000, &b, &log, &err));
+        t.arm.built = b;
+        setenv("TMPDIR", f.work, 1);
+        ks_device_lock_open(&f.session->lock); /* an emulated device has none of its own */
+        CHECK(f.session->lock.lock_fd >= 0);
+        CHECK_INT(pthread_create(&thread, NULL, timer_thread, NULL), 0);
+        ks_trial_enter(&t, false);
+        int before = timer.entered;
+        ks_gate_numerics(&t);
+        CHECK_INT(v.gates[KS_GATE_NUMERICS].state, KS_GATE_PASS);
+        CHECK(timer.entered - before >= (int)t.n_cases / 2);
+        ks_session_leave(f.session);
+        timer.stop = true;
+        pthread_join(thread, NULL);
+        unsetenv("TMPDIR");
+        ks_arm_stop(&t.arm);
+        ks_built_free(b);
+        ks_verdict_release(&v);
     }
     close_session(&f);
 }
