@@ -165,7 +165,7 @@ int64_t ks_counter_sum(const struct ks_json *kernels, const char *name);
 const struct ks_case *ks_cases_largest(const struct ks_case *cases, size_t n);
 /* gate_time.c: modelled times of the baseline. */
 struct ks_json *ks_counters_object(const struct ks_session *s, struct ks_json *points);
-/* Is `ns` the sum of the kernels' modelled times? */
+/* Is `ns` at least the sum of the kernels' modelled times?  Runtime calls add to it. */
 bool ks_counters_agree(const struct ks_json *kernels, double ns);
 KS_NODISCARD enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err);
 
