@@ -388,6 +388,8 @@ static void content_hash(struct ks_built *b, const char *dir)
         const char *q, *word = p + strspn(p, " \t");
         if (ks_str_starts(word, ".file")) /* line information only, and spelled as the user called us */
             continue;
+        if (ks_str_starts(word, ".b8 ")) /* bytes of a debug section: names of inlined static functions, with the module's number */
+            continue;
         for (; (q = memmem(p, (size_t)(end - p), dir, strlen(dir))) != NULL; p = q + strlen(dir))
             ks_str_addn(&ptx, p, (size_t)(q - p));
         ks_str_addn(&ptx, p, (size_t)(end - p));
