@@ -64,14 +64,18 @@ TEST(a_build_is_described)
 TEST(an_object_built_again_is_recognised)
 {
     static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-c", "dir/unit.cu", NULL};
-    static const char text[] = "#include <cuda_runtime.h>\n"
-                               "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[1]; } }\n"
-                               "static __global__ void k1(float *y) { y[0] = __TIME__[7]; }\n"
-                               "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
-    static const char other[] = "#include <cuda_runtime.h>\n"
-                                "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[2]; } }\n"
-                                "static __global__ void k1(float *y) { y[0] = __TIME__[7]; }\n"
-                                "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
+    static const char text[] =
+        "#include <cuda_runtime.h>\n"
+        "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[1]; } }\n"
+        "static __device__ __forceinline__ float twice(float x) { if (x > 3.0f) x = __sinf(x); return x * 0.7f; }\n"
+        "static __global__ void k1(float *y) { y[0] = twice(__TIME__[7] + y[1]); }\n"
+        "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
+    static const char other[] =
+        "#include <cuda_runtime.h>\n"
+        "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[2]; } }\n"
+        "static __device__ __forceinline__ float twice(float x) { if (x > 3.0f) x = __sinf(x); return x * 0.7f; }\n"
+        "static __global__ void k1(float *y) { y[0] = twice(__TIME__[7] + y[1]); }\n"
+        "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
     struct ks_session_options o = {
         .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 3, .arch = "sm_90a", .work_dir = work};
     struct ks_built *session = NULL, *emission = NULL, *changed = NULL;
