@@ -140,7 +140,8 @@ static enum ks_code cuda_open(const struct ks_wire_hello *hello, struct ks_str *
         KS_TRY(check(cu.alloc(&gpu.arena, gpu.arena_bytes), "allocate the buffers of a call", err));
         KS_TRY(check(cu.alloc(&gpu.flush, gpu.flush_bytes), "allocate what the L2 cache is overwritten with", err));
     }
-    KS_TRY(check(cu.stream_create(&gpu.stream, CU_STREAM_DEFAULT), "make a stream", err));
+    /* Not ordered after the default stream: what a candidate launches there does not wait for what we queue here. */
+    KS_TRY(check(cu.stream_create(&gpu.stream, CU_STREAM_NON_BLOCKING), "make a stream", err));
     KS_TRY(check(cu.event_create(&gpu.start, CU_EVENT_DEFAULT), "make an event", err));
     KS_TRY(check(cu.event_create(&gpu.stop, CU_EVENT_DEFAULT), "make an event", err));
     KS_TRY(check(cu.module_load(&module, ks_fill_image), "load the fill kernel", err));
