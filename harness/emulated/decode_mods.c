@@ -202,7 +202,8 @@ enum ks_code ks_emu_read_mods(struct emu_dec *d)
 {
     static const char *const raw[] = {"mma",     "wmma",          "ldmatrix", "stmatrix",  "movmatrix",      "cp",
                                       "fence",   "membar",        "prefetch", "prefetchu", "griddepcontrol", "createpolicy",
-                                      "discard", "applypriority", "pmevent"};
+                                      "discard", "applypriority", "pmevent",  "tex",       "tld4",           "txq",
+                                      "suld",    "sust",          "suq"};
     d->mods = (struct emu_mods){.rnd = -1, .vec = 1};
     bool own = false;
     for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)

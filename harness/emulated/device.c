@@ -124,6 +124,9 @@ void ks_emu_free(struct ks_emu *emu)
     while (emu->modules.n)
         ks_emu_module_unload(emu, emu->modules.data[0]);
     ks_vec_release(&emu->modules);
+    for (size_t i = 0; i < emu->textures.n; i++)
+        free(emu->textures.data[i]);
+    ks_vec_release(&emu->textures);
     ks_emu_findings_clear(emu);
     ks_vec_release(&emu->findings);
     ks_emu_counters_clear(emu);

@@ -73,6 +73,7 @@ struct ks_emu {
     double modelled_ns;
     bool stream_busy; /* something was launched since the last clear: the next launch overlaps its overhead */
     KS_VEC(struct ks_emu_module *) modules;
+    KS_VEC(struct ks_emu_texture *) textures; /* by handle (texture.h); NULL: freed */
     pthread_mutex_t lock;
 };
 
