@@ -73,6 +73,22 @@ static int become_nvcc(const struct ks_call *call, const char *nvcc)
     return fail(&err);
 }
 
+/* Comes back only when no other program could be become. */
+static int compile(const struct ks_call *call)
+{
+    struct ks_err err;
+    KS_AUTO_FREE char *nvcc = NULL;
+    if (call->settings.show_help || call->settings.show_version)
+        return ask_core(call->argv);
+    if (ks_call_find_nvcc(call, &nvcc, &err) != KS_OK)
+        return fail(&err);
+    if (ks_call_asks(call)) {
+        become_core(nvcc, call->argv, &err);
+        ks_say_instead(&err, "compiling with nvcc only");
+    }
+    return become_nvcc(call, nvcc);
+}
+
 int main(int argc, char **argv)
 {
     struct ks_err err;
@@ -84,15 +100,8 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(name, "nvcc") != 0 && is_command(argv[1]))
         return ask_core(argv);
     struct ks_call call;
-    KS_AUTO_FREE char *nvcc = NULL;
     ks_call_read(argv, &call);
-    if (call.settings.show_help || call.settings.show_version)
-        return ask_core(call.argv);
-    if (ks_call_find_nvcc(&call, &nvcc, &err) != KS_OK)
-        return fail(&err);
-    if (ks_call_asks(&call)) {
-        become_core(nvcc, call.argv, &err);
-        ks_say_instead(&err, "compiling with nvcc only");
-    }
-    return become_nvcc(&call, nvcc);
+    int status = compile(&call);
+    ks_call_release(&call);
+    return status;
 }

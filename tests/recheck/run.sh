@@ -3,7 +3,8 @@
 #
 #   tests/recheck/run.sh OBJDIR [small|large] [NAME...]
 #
-# Environment: NVCC (default: nvcc), RECHECK_LIBDIR: a folder whose libcudart.so.13 is used, for the emulated device.
+# Environment: NVCC (default: nvcc), RECHECK_LIBDIR: a folder whose libcudart.so.13 is used, for the emulated device;
+# RECHECK_PRELOAD: a library loaded before it.
 # Prints one line a program; closing line: N passed, N failed.  Exit status 1 when one failed or none was found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +22,7 @@ run() { # run NAME
         printf '%s\nWRONG %s (does not link)\n' "$output" "$1"
         return 1
     fi
-    timeout "${RECHECK_TIMEOUT_S:-600}" env LD_LIBRARY_PATH="${RECHECK_LIBDIR:+$RECHECK_LIBDIR:}${LD_LIBRARY_PATH:-}" "$program" "$size"
+    timeout "${RECHECK_TIMEOUT_S:-600}" env LD_LIBRARY_PATH="${RECHECK_LIBDIR:+$RECHECK_LIBDIR:}${LD_LIBRARY_PATH:-}" LD_PRELOAD="${RECHECK_PRELOAD:-}" "$program" "$size"
     local status=$?
     case $status in
     0) return 0 ;;

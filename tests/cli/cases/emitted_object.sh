@@ -27,12 +27,13 @@ static int check(int n, int offset)
     int bad = 0;
     for (int i = 0; i < n; i++)
         bad += h[i] != (i + offset) * 3.0f + 1.0f;
+    delete[] h;
     return bad;
 }
 int main() { int bad = check(1000, 0) + check(5000, 0) + check(1000, 1); printf("%d\n", bad); return bad != 0; }
 F
 "$REAL_NVCC" -O2 -arch=sm_90a -cudart shared main.cu unit.o -o program
 expect_status 0
-run timeout 120 "$KSCC" run --kscc-device=emulated:sm_90a -- ./program
+run timeout 120 env LD_PRELOAD="$PROGRAM_PRELOAD" "$KSCC" run --kscc-device=emulated:sm_90a -- ./program
 expect_status 0
 [ "$(cat out)" = 0 ] || { fail "wrong answers: $(cat out)"; cat err; }

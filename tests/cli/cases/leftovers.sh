@@ -3,7 +3,7 @@ mkdir tmp victim; echo x >victim/file
 export TMPDIR=$PWD/tmp
 unit; good_candidate 1
 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o >out 2>err </dev/null & pid=$!
-for i in $(seq 600); do compgen -G 'tmp/kscc-work.*/*' >/dev/null && break; sleep 0.1; done
+for i in $(seq 3000); do compgen -G 'tmp/kscc-work.*/*' >/dev/null && break; sleep 0.1; done
 kill -KILL $pid; wait $pid 2>/dev/null
 left=$(compgen -G 'tmp/kscc-work.*')
 [ -d "$left" ] || fail "the killed run left nothing to look at"

@@ -3,7 +3,7 @@ unit
 for n in 1 2 3 4 5 6 7 8; do candidate $n "compute 1.$n answers wrongly" "if (i < n) y[i] = $n;"; done
 good_candidate 9
 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o >out 2>err </dev/null & pid=$!
-for i in $(seq 600); do [ "$(cat .kscc/objects/*/journal.jsonl 2>/dev/null | wc -l)" -ge 2 ] && break; sleep 0.1; done
+for i in $(seq 3000); do [ "$(cat .kscc/objects/*/journal.jsonl 2>/dev/null | wc -l)" -ge 2 ] && break; sleep 0.1; done
 kill -KILL $pid; wait $pid 2>/dev/null
 expect_file unit.o
 nm unit.o | grep -q kscc && fail "the killed run replaced the object"
