@@ -407,6 +407,9 @@ enum ks_code ks_emu_decode_insn(struct emu_dec *d)
         return ks_emu_unsupported(d, NULL);
     size_t first = d->code.n;
     KS_TRY(ks_emu_read_mods(d));
+    for (uint32_t k = 0; k < d->in->n_operands; k++)
+        if (d->in->operands[k].selector && op->decode != ks_emu_decode_video)
+            return ks_emu_unsupported(d, "an operand's selector");
     KS_TRY(op->decode(d, op->arg));
     for (size_t i = first; i < d->info.n; i++) {
         struct emu_info *info = &d->info.data[i];

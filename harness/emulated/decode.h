@@ -78,6 +78,9 @@ uint32_t ks_emu_reg_bytes(const struct emu_dec *d,
                           const struct ptx_operand *op); /* lane bytes of a register operand, 0: none; 1: predicate */
 uint32_t ks_emu_lane_bytes(enum ptx_type t);             /* of a register that holds t; 1: predicate */
 
+/* Appends the registers of a vector operand (or the single register) to ext; there must be `want`. */
+KS_NODISCARD enum ks_code ks_emu_registers(struct emu_dec *d, struct emu_insn *in, const struct ptx_operand *op, uint32_t bytes,
+                                           bool def, uint32_t want);
 /* Appends an instruction, guarded like the PTX one.  key: handler. */
 struct emu_insn ks_emu_insn(uint32_t d, uint32_t a, uint32_t b, uint32_t c);
 KS_NODISCARD enum ks_code ks_emu_emit(struct emu_dec *d, const char *key, struct emu_insn insn);
@@ -105,9 +108,10 @@ extern const uint32_t ks_emu_n_ops;
     X(mov)                                                                                                                       \
     X(cvt)                                                                                                                       \
     X(cvta)                                                                                                                      \
-    X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(fence) X(nothing) X(shfl) X(vote) X(match)         \
-        X(redux) X(activemask) X(elect) X(isspacep) X(carry) X(nanosleep) X(dp) X(prmt) X(lop3) X(shf) X(mma) X(ldmatrix)        \
-            X(stmatrix) X(movmatrix) X(wmma) X(cp) X(createpolicy) X(cache_op) X(tex) X(surface) X(txq)
+    X(ld)                                                                                                                        \
+    X(st) X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(fence) X(nothing) X(shfl) X(vote) X(match) X(redux)      \
+        X(activemask) X(elect) X(isspacep) X(carry) X(nanosleep) X(dp) X(prmt) X(lop3) X(shf) X(mma) X(ldmatrix) X(stmatrix)     \
+            X(movmatrix) X(wmma) X(cp) X(createpolicy) X(cache_op) X(tex) X(surface) X(txq) X(video)
 #define X(name) enum ks_code ks_emu_decode_##name(struct emu_dec *d, const char *arg);
 KS_EMU_DECODERS(X)
 #undef X

@@ -24,6 +24,8 @@ static enum ks_code float_key(struct emu_dec *d, enum ptx_type t, char key[48], 
         base = "fma";
     *sub = (uint8_t)(rnd | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) | (m->nan ? EMU_NAN : 0) |
                      (m->xorsign ? EMU_XORSIGN : 0) | (m->relu ? EMU_RELU : 0));
+    bool magnitudes = pick && !m->xorsign && ks_emu_has_mod(d, "abs");
+    *sub |= magnitudes ? EMU_MAGNITUDES : 0;
     if (t == PTX_tf32 || m->noftz)
         return ks_emu_unsupported(d, NULL);
     if (ks_streq(base, "testp")) {
@@ -50,7 +52,7 @@ static enum ks_code float_key(struct emu_dec *d, enum ptx_type t, char key[48], 
         (void)snprintf(key, 48, "rcp.approx.f64");
         return KS_OK;
     }
-    bool slow = rnd != EMU_RN || m->sat || (pick && (m->nan || m->xorsign));
+    bool slow = rnd != EMU_RN || m->sat || (pick && (m->nan || m->xorsign || magnitudes));
     const char *three = pick && d->in->n_operands == 4 ? "3" : "";
     slow |= *three != 0;
     (void)snprintf(key, 48, "%s%s.%s%s", base, three, slow ? "slow." : t == PTX_f32 && m->ftz ? "ftz." : "", type);
@@ -64,9 +66,11 @@ static enum ks_code int_key(struct emu_dec *d, enum ptx_type t, char key[48])
     const char *base = d->in->base;
     size_t bits = ks_ptx_type_bytes(t) * 8;
     if (ks_streq(base, "mul") || ks_streq(base, "mad") || ks_streq(base, "mul24") || ks_streq(base, "mad24")) {
-        if (m->sat || m->cc || !m->mode[0])
+        if (m->cc || !m->mode[0])
             return ks_emu_unsupported(d, NULL);
-        if (ks_streq(m->mode, "lo") && base[3] != '2')
+        if (m->sat)
+            (void)snprintf(key, 48, "%s.%s.sat.%s", base, m->mode, ks_ptx_type_name(t));
+        else if (ks_streq(m->mode, "lo") && base[3] != '2')
             (void)snprintf(key, 48, "%s.lo.%zu", base, bits);
         else
             (void)snprintf(key, 48, "%s.%s.%s", base, m->mode, ks_ptx_type_name(t));
@@ -77,7 +81,7 @@ static enum ks_code int_key(struct emu_dec *d, enum ptx_type t, char key[48])
         return KS_OK;
     }
     for (size_t i = 0; i < sizeof(by_width) / sizeof(*by_width); i++) {
-        if (!ks_streq(base, by_width[i]) || m->sat)
+        if (!ks_streq(base, by_width[i]) || m->sat || t == PTX_u16x2 || t == PTX_s16x2)
             continue;
         if (t == PTX_pred)
             (void)snprintf(key, 48, "%s.pred", base);
@@ -110,11 +114,19 @@ enum ks_code ks_emu_decode_alu(struct emu_dec *d, const char *arg)
     if (d->in->n_operands != n && !third)
         return ks_emu_unsupported(d, "that number of operands");
     uint32_t *const slot[] = {&in.d, &in.a, &in.b, &in.c};
+    bool mixed = t == PTX_f32 && m->n_t == 2 && (m->t[1] == PTX_f16 || m->t[1] == PTX_bf16) && !ks_streq(d->in->base, "slct");
     for (uint32_t k = 0; k < d->in->n_operands; k++) {
         char kind = k < n ? arg[k] : 'T';
         if (wide && (k == 0 || k == 3))
             kind = 'W';
         enum ptx_type each = kind == 'U' ? PTX_u32 : kind == 'P' ? PTX_pred : kind == 'S' ? m->t[1] : kind == 'W' ? wider(t) : t;
+        if (mixed && (k == 1 || (k == 2 && n == 4))) { /* a narrow operand of f32 arithmetic: widened first */
+            struct emu_insn widen = ks_emu_insn(ks_emu_temp(d, 4), EMU_NONE, EMU_NONE, EMU_NONE);
+            KS_TRY(ks_emu_src_k(d, k, m->t[1], &widen.a));
+            KS_TRY(ks_emu_emit_helper(d, m->t[1] == PTX_f16 ? "cvt.f32.f16" : "cvt.f32.bf16", widen));
+            *slot[k] = widen.d;
+            continue;
+        }
         if (each == PTX_NONE)
             return ks_emu_unsupported(d, "that type");
         if (k == 0)
@@ -189,18 +201,37 @@ enum ks_code ks_emu_decode_prmt(struct emu_dec *d, const char *arg)
     return ks_emu_emit(d, named ? "prmt.mode.b32" : "prmt.b32", in);
 }
 
+static enum ks_code combine(struct emu_dec *d, uint32_t p, uint32_t raw, bool invert, uint32_t c);
+
+/* lop3.b32, and lop3.BoolOp d|p, a, b, c, table, q: p = (d != 0) BoolOp q. */
 enum ks_code ks_emu_decode_lop3(struct emu_dec *d, const char *arg)
 {
     struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
+    const struct ptx_operand *dst = &d->in->operands[0];
+    bool boolean = d->mods.op[0] != 0;
+    uint32_t p, q;
     (void)arg;
-    if (d->in->n_operands != 5 || d->in->operands[4].kind != PTX_OP_INT || d->mods.op[0])
+    if (d->in->n_operands != (boolean ? 6u : 5u) || d->in->operands[4].kind != PTX_OP_INT ||
+        (dst->kind == PTX_OP_PAIR) != boolean)
         return ks_emu_unsupported(d, "that form");
     in.imm = (int64_t)d->in->operands[4].bits;
-    KS_TRY(ks_emu_dst_k(d, 0, 4, &in.d));
+    KS_TRY(ks_emu_dst(d, boolean ? &dst->sub[0] : dst, 4, &in.d));
     KS_TRY(ks_emu_src_k(d, 1, PTX_b32, &in.a));
     KS_TRY(ks_emu_src_k(d, 2, PTX_b32, &in.b));
     KS_TRY(ks_emu_src_k(d, 3, PTX_b32, &in.c));
-    return ks_emu_emit(d, "lop3.b32", in);
+    if (!boolean)
+        return ks_emu_emit(d, "lop3.b32", in);
+    KS_TRY(ks_emu_dst(d, &dst->sub[1], 1, &p));
+    KS_TRY(ks_emu_src_k(d, 5, PTX_pred, &q));
+    uint32_t result = in.d;
+    in.d = ks_emu_temp(d, 4);
+    KS_TRY(ks_emu_emit(d, "lop3.b32", in));
+    struct emu_insn test = ks_emu_insn(ks_emu_temp(d, 1), in.d, ks_emu_const(d, 0, 4), EMU_NONE);
+    KS_TRY(ks_emu_emit_helper(d, "setp.ne.u32", test));
+    KS_TRY(combine(d, p, test.d, false, q));
+    KS_TRY(ks_emu_emit(d, "mov.32", ks_emu_insn(result, in.d, EMU_NONE, EMU_NONE)));
+    d->info.data[d->info.n - 1].weight = 0;
+    return KS_OK;
 }
 
 enum ks_code ks_emu_decode_shf(struct emu_dec *d, const char *arg)

@@ -108,6 +108,7 @@ static const struct {
     {"normal", M_CLAMP, 0},
     {"subnormal", M_CLAMP, 0},
     {"warp", M_MODE, 0},
+    {"pack", M_IGNORE, 0},
 };
 
 bool ks_emu_has_mod(const struct emu_dec *d, const char *mod)
@@ -149,8 +150,8 @@ static bool read_mod(struct emu_dec *d, struct emu_mods *m, const char *s)
         return true;
     if (ks_str_starts(s, "L1::") || ks_str_starts(s, "L2::") || ks_str_starts(s, "level::"))
         return true;
-    if (ks_streq(s, "abs")) /* of min.xorsign.abs */
-        return m->xorsign;
+    if (ks_streq(s, "abs")) /* of min.xorsign.abs, min.abs, redux.min.abs */
+        return d->in->base[0] == 'm' || ks_streq(d->in->base, "redux");
     if (ks_streq(s, "lo") || ks_streq(s, "hi")) { /* setp.lo and setp.hi are comparisons */
         (void)snprintf(d->in->base[0] == 's' && d->in->base[1] == 'e' ? m->cmp : m->mode, sizeof(m->mode), "%s", s);
         return true;
@@ -208,6 +209,7 @@ enum ks_code ks_emu_read_mods(struct emu_dec *d)
     bool own = false;
     for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)
         own |= ks_streq(raw[i], d->in->base);
+    own |= d->in->base[0] == 'v' && !ks_streq(d->in->base, "vote");
     for (uint32_t i = 0; i < d->in->n_mods; i++)
         if (!read_mod(d, &d->mods, d->in->mods[i]) && !own)
             return ks_emu_unsupported(d, NULL);

@@ -147,10 +147,36 @@ static enum ks_code cvt_packed(struct emu_dec *d, enum ptx_type to, enum ptx_typ
     return ks_emu_emit(d, !plain ? "cvt.pair" : to == PTX_f16x2 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32", in);
 }
 
+static enum ks_code cvt_pack(struct emu_dec *d)
+{
+    static const struct {
+        enum ptx_type type;
+        uint8_t bits; /* 0x80: signed */
+    } to[] = {{PTX_u16, 16}, {PTX_s16, 0x90}, {PTX_u8, 8}, {PTX_s8, 0x88},
+              {PTX_u4, 4},   {PTX_s4, 0x84},  {PTX_u2, 2}, {PTX_s2, 0x82}};
+    struct emu_mods *m = &d->mods;
+    struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
+    for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++)
+        if (m->n_t >= 2 && m->t[0] == to[i].type)
+            in.sub = to[i].bits;
+    bool third = m->n_t == 3;
+    if (!in.sub || !m->sat || m->t[1] != PTX_s32 || (third && (in.sub & 0x7f) == 16) || d->in->n_operands != (third ? 4u : 3u))
+        return ks_emu_unsupported(d, "that form");
+    KS_TRY(ks_emu_dst_k(d, 0, 4, &in.d));
+    KS_TRY(ks_emu_src_k(d, 1, PTX_s32, &in.a));
+    KS_TRY(ks_emu_src_k(d, 2, PTX_s32, &in.b));
+    in.c = ks_emu_const(d, 0, 4);
+    if (third)
+        KS_TRY(ks_emu_src_k(d, 3, PTX_b32, &in.c));
+    return ks_emu_emit(d, "cvt.pack", in);
+}
+
 enum ks_code ks_emu_decode_cvt(struct emu_dec *d, const char *arg)
 {
     struct emu_mods *m = &d->mods;
     (void)arg;
+    if (ks_emu_has_mod(d, "pack"))
+        return cvt_pack(d);
     if (m->n_t != 2 || d->in->n_operands < 2 || d->in->n_operands > 3)
         return ks_emu_unsupported(d, "that form");
     enum ptx_type to = m->t[0], from = m->t[1];
@@ -179,15 +205,15 @@ enum ks_code ks_emu_decode_cvt(struct emu_dec *d, const char *arg)
         if (ks_emu_handler(key))
             return ks_emu_emit(d, key, in);
     }
-    if (m->satfinite && to != PTX_tf32)
+    if (m->satfinite && to != PTX_tf32 && to != PTX_f16 && to != PTX_bf16)
         return ks_emu_unsupported(d, "satfinite");
     in.type = (uint8_t)to;
     in.vec = (uint8_t)from;
     in.rsize = (uint8_t)rd;
     in.size = (uint8_t)rs;
     in.space = (uint8_t)m->integral;
-    in.sub =
-        (uint8_t)((m->rnd < 0 ? EMU_RN : m->rnd) | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) | (m->relu ? EMU_RELU : 0));
+    in.sub = (uint8_t)((m->rnd < 0 ? EMU_RN : m->rnd) | (m->ftz ? EMU_FTZ : 0) | (m->sat ? EMU_SAT : 0) |
+                       (m->relu ? EMU_RELU : 0) | (m->satfinite ? EMU_NAN : 0));
     return ks_emu_emit(d, "cvt.any", in);
 }
 

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-/* mma.sync, wmma, ldmatrix and its kin, cp.async.  Types, shapes and layouts are read from the modifiers in any order. */
+/* wmma, ldmatrix and its kin, cp.async; mma.sync is in decode_mma.c.  Types, shapes and layouts are read from the modifiers in
+ * any order. */
 
 static bool read_shape(const struct emu_dec *d, struct emu_shape *s)
 {
@@ -29,8 +30,7 @@ static uint32_t type_bits(enum ptx_type t)
                                                                           : 32;
 }
 
-/* Appends the registers of a vector operand (or the single register) to ext. */
-static enum ks_code registers(struct emu_dec *d, struct emu_insn *in, const struct ptx_operand *op, uint32_t bytes, bool def,
+enum ks_code ks_emu_registers(struct emu_dec *d, struct emu_insn *in, const struct ptx_operand *op, uint32_t bytes, bool def,
                               uint32_t want)
 {
     uint32_t n = op->kind == PTX_OP_VEC ? op->n_sub : 1;
@@ -60,55 +60,6 @@ static enum ks_code emit(struct emu_dec *d, const char *key, struct emu_insn in,
     return KS_OK;
 }
 
-static bool is_supported(const struct emu_shape *s)
-{
-    uint32_t a = type_bits(s->a_type);
-    if (s->a_type == PTX_f64)
-        return s->m == 8 && s->n == 8 && s->k == 4 && s->b_type == PTX_f64 && s->c_type == PTX_f64 && s->d_type == PTX_f64;
-    if (s->m != 16 || s->n != 8)
-        return false;
-    bool is_int = s->a_type == PTX_s8 || s->a_type == PTX_u8, small = s->a_type == PTX_e4m3 || s->a_type == PTX_e5m2;
-    if (is_int)
-        return (s->k == 16 || s->k == 32) && type_bits(s->b_type) == 8 && s->c_type == PTX_s32 && s->d_type == PTX_s32;
-    bool acc = s->c_type == s->d_type &&
-               (s->d_type == PTX_f32 || (s->d_type == PTX_f16 && s->a_type != PTX_bf16 && s->a_type != PTX_tf32));
-    if (small)
-        return (s->k == 16 || s->k == 32) && (s->b_type == PTX_e4m3 || s->b_type == PTX_e5m2) && acc;
-    if (s->a_type == PTX_tf32)
-        return (s->k == 4 || s->k == 8) && s->b_type == PTX_tf32 && acc;
-    return a == 16 && (s->k == 8 || s->k == 16) && s->b_type == s->a_type && acc &&
-           (s->a_type == PTX_f16 || s->a_type == PTX_bf16);
-}
-
-enum ks_code ks_emu_decode_mma(struct emu_dec *d, const char *arg)
-{
-    struct emu_mods *m = &d->mods;
-    struct emu_shape s = {0};
-    struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
-    (void)arg;
-    if (!read_shape(d, &s) || m->n_t != 4 || d->in->n_operands != 4 || ks_emu_has_mod(d, "sp") ||
-        ks_emu_has_mod(d, "block_scale") || !ks_emu_has_mod(d, "row") || !ks_emu_has_mod(d, "col") || !m->sync || m->op[0])
-        return ks_emu_unsupported(d, NULL);
-    s.d_type = (uint8_t)m->t[0];
-    s.a_type = (uint8_t)m->t[1];
-    s.b_type = (uint8_t)m->t[2];
-    s.c_type = (uint8_t)m->t[3];
-    s.flags = m->satfinite ? EMU_TENSOR_SATFINITE : 0;
-    if (!is_supported(&s))
-        return ks_emu_unsupported(d, "those types and shape");
-    bool f64 = s.a_type == PTX_f64;
-    uint32_t bytes = f64 ? 8 : 4, bits = type_bits(s.a_type);
-    uint32_t na = f64 ? 1 : s.m * s.k * bits / 32 / 32, nb = f64 ? 1 : s.n * s.k * bits / 32 / 32,
-             nc = f64                   ? 2
-                  : s.d_type == PTX_f16 ? 2
-                                        : 4;
-    KS_TRY(registers(d, &in, &d->in->operands[0], bytes, true, nc));
-    KS_TRY(registers(d, &in, &d->in->operands[1], bytes, false, na));
-    KS_TRY(registers(d, &in, &d->in->operands[2], bytes, false, nb));
-    KS_TRY(registers(d, &in, &d->in->operands[3], bytes, false, nc));
-    return emit(d, f64 ? "mma.f64" : "mma", in, &s, 2u * s.m * s.n * s.k);
-}
-
 /* ------------------------------------------------------------------------------------------------ wmma */
 
 static uint32_t fragment_registers(const struct emu_shape *s, char which, enum ptx_type t)
@@ -132,7 +83,8 @@ static enum ks_code wmma_memory(struct emu_dec *d, const char *which, bool load)
     if (!read_shape(d, &s) || m->n_t != 1 || d->in->n_operands < 2 || d->in->n_operands > 3)
         return ks_emu_unsupported(d, NULL);
     enum ptx_type t = m->t[0];
-    if (t != PTX_f16 && t != PTX_bf16 && t != PTX_f32 && t != PTX_tf32 && t != PTX_s8 && t != PTX_u8 && t != PTX_s32)
+    if (t != PTX_f16 && t != PTX_bf16 && t != PTX_f32 && t != PTX_tf32 && t != PTX_s8 && t != PTX_u8 && t != PTX_s32 &&
+        t != PTX_f64)
         return ks_emu_unsupported(d, "that type");
     s.a_type = (uint8_t)t;
     s.flags = ks_emu_has_mod(d, "col") ? EMU_TENSOR_COLUMN : 0;
@@ -155,7 +107,8 @@ static enum ks_code wmma_memory(struct emu_dec *d, const char *which, bool load)
         uint32_t rows = which[0] == 'b' ? s.k : s.m, cols = which[0] == 'a' ? s.k : s.n;
         in.b = ks_emu_const(d, s.flags & EMU_TENSOR_COLUMN ? rows : cols, 4);
     }
-    KS_TRY(registers(d, &in, reg, 4, load, fragment_registers(&s, which[0] == 'd' ? 'c' : which[0], t)));
+    KS_TRY(
+        ks_emu_registers(d, &in, reg, t == PTX_f64 ? 8 : 4, load, fragment_registers(&s, which[0] == 'd' ? 'c' : which[0], t)));
     KS_TRY(emit(d, load ? "wmma.load" : "wmma.store", in, &s, 0));
     return KS_OK;
 }
@@ -180,15 +133,17 @@ enum ks_code ks_emu_decode_wmma(struct emu_dec *d, const char *arg)
     s.a_type = (uint8_t)(m->n_t == 2 ? PTX_f16 : m->t[1]);
     s.b_type = (uint8_t)(m->n_t == 2 ? PTX_f16 : m->t[2]);
     s.flags = m->satfinite ? EMU_TENSOR_SATFINITE : 0;
-    bool is_int = type_bits(s.a_type) == 8;
-    if (s.a_type == PTX_f64 ||
-        (is_int ? s.d_type != PTX_s32 || s.c_type != PTX_s32 : (s.d_type != PTX_f32 && s.d_type != PTX_f16)))
+    bool is_int = type_bits(s.a_type) == 8, f64 = s.a_type == PTX_f64;
+    uint32_t bytes = f64 ? 8 : 4;
+    if (f64 ? s.m != 8 || s.n != 8 || s.k != 4 || s.b_type != PTX_f64 || s.c_type != PTX_f64 || s.d_type != PTX_f64 ||
+                  (m->rnd != EMU_RN && m->rnd >= 0)
+            : (is_int ? s.d_type != PTX_s32 || s.c_type != PTX_s32 : (s.d_type != PTX_f32 && s.d_type != PTX_f16)))
         return ks_emu_unsupported(d, "those types");
-    KS_TRY(registers(d, &in, &d->in->operands[0], 4, true, fragment_registers(&s, 'c', s.d_type)));
-    KS_TRY(registers(d, &in, &d->in->operands[1], 4, false, fragment_registers(&s, 'a', s.a_type)));
-    KS_TRY(registers(d, &in, &d->in->operands[2], 4, false, fragment_registers(&s, 'b', s.b_type)));
-    KS_TRY(registers(d, &in, &d->in->operands[3], 4, false, fragment_registers(&s, 'c', s.c_type)));
-    return emit(d, "wmma.mma", in, &s, 2u * s.m * s.n * s.k);
+    KS_TRY(ks_emu_registers(d, &in, &d->in->operands[0], bytes, true, fragment_registers(&s, 'c', s.d_type)));
+    KS_TRY(ks_emu_registers(d, &in, &d->in->operands[1], bytes, false, fragment_registers(&s, 'a', s.a_type)));
+    KS_TRY(ks_emu_registers(d, &in, &d->in->operands[2], bytes, false, fragment_registers(&s, 'b', s.b_type)));
+    KS_TRY(ks_emu_registers(d, &in, &d->in->operands[3], bytes, false, fragment_registers(&s, 'c', s.c_type)));
+    return emit(d, f64 ? "wmma.f64" : "wmma.mma", in, &s, 2u * s.m * s.n * s.k);
 }
 
 /* ------------------------------------------------------------------------------------------------ matrices in shared memory,
@@ -200,16 +155,35 @@ static enum ks_code matrix(struct emu_dec *d, bool load)
     enum ptx_space space = d->mods.space;
     const struct ptx_var *v;
     uint32_t n = ks_emu_has_mod(d, "x4") ? 4 : ks_emu_has_mod(d, "x2") ? 2 : 1;
-    if (!ks_emu_has_mod(d, "m8n8") || !ks_emu_has_mod(d, "b16") || d->in->n_operands != 2)
+    bool trans = ks_emu_has_mod(d, "trans"), halves = ks_emu_has_mod(d, "b16"), bytes = ks_emu_has_mod(d, "b8"),
+         four = ks_emu_has_mod(d, "b4x16_p64"), six = ks_emu_has_mod(d, "b6x16_p32");
+    struct emu_matrix x = {.n = (uint8_t)n, .trans = trans};
+    bool known = d->in->n_operands == 2;
+    if (ks_emu_has_mod(d, "m8n8")) {
+        known &= halves;
+        x.layout = EMU_MATRIX_HALVES;
+    } else if (load && ks_emu_has_mod(d, "m16n16")) {
+        known &= trans && n < 4 && bytes + four + six == 1;
+        x.layout = EMU_MATRIX_BYTES;
+        n *= 2;
+    } else if (load && ks_emu_has_mod(d, "m8n16")) {
+        known &= !trans && four + six == 1;
+        x.layout = EMU_MATRIX_HALVES;
+    } else {
+        known &= !load && ks_emu_has_mod(d, "m16n8") && trans && bytes;
+        x.layout = EMU_MATRIX_BYTES;
+    }
+    if (!known)
         return ks_emu_unsupported(d, NULL);
+    x.element_bits = four ? 4 : six ? 6 : 8;
     KS_TRY(ks_emu_address(d, &d->in->operands[load ? 1 : 0], &space, &in, &v));
     in.space = (uint8_t)space;
     in.size = 16;
     in.rsize = 4;
     in.vec = 1;
-    in.type = ks_emu_has_mod(d, "trans");
+    memcpy(&in.target, &x, sizeof(x));
     in.flow = EMU_FLOW_WARPSYNC;
-    KS_TRY(registers(d, &in, &d->in->operands[load ? 0 : 1], 4, load, n));
+    KS_TRY(ks_emu_registers(d, &in, &d->in->operands[load ? 0 : 1], 4, load, n));
     return ks_emu_emit(d, load ? "ldmatrix" : "stmatrix", in);
 }
 
@@ -275,11 +249,17 @@ enum ks_code ks_emu_decode_cp(struct emu_dec *d, const char *arg)
     in.size = (uint8_t)bytes;
     in.space = PTX_SHARED;
     if (p->n_operands >= 4) {
-        bool pred = p->operands[3].kind == PTX_OP_REG && ks_emu_reg_bytes(d, &p->operands[3]) == 1;
-        if (pred || p->n_operands == 5) /* ignore-src, cache policy */
-            return ks_emu_unsupported(d, "that operand");
-        if (p->operands[3].kind != PTX_OP_REG || ks_emu_reg_bytes(d, &p->operands[3]) == 4)
+        uint32_t each = p->operands[3].kind == PTX_OP_REG ? ks_emu_reg_bytes(d, &p->operands[3]) : 4;
+        if (each == 1) { /* ignore-src: true takes no byte */
+            struct emu_insn take = ks_emu_insn(ks_emu_temp(d, 4), ks_emu_const(d, 0, 4), ks_emu_const(d, bytes, 4), EMU_NONE);
+            KS_TRY(ks_emu_src_k(d, 3, PTX_pred, &take.c));
+            KS_TRY(ks_emu_emit_helper(d, "selp.32", take));
+            in.c = take.d;
+        } else if (each == 4) { /* an operand of 64 bits is a cache policy */
             KS_TRY(ks_emu_src_k(d, 3, PTX_u32, &in.c));
+        } else if (p->n_operands == 5) {
+            return ks_emu_unsupported(d, "that operand");
+        }
     }
     return ks_emu_emit(d, "cp.async", in);
 }

@@ -77,8 +77,6 @@ enum ks_code ks_emu_decode_redux(struct emu_dec *d, const char *arg)
     char key[40];
     (void)arg;
     in.sub = (uint8_t)((d->mods.nan ? EMU_NAN : 0) | (ks_emu_has_mod(d, "abs") ? EMU_XORSIGN : 0));
-    if (in.sub & EMU_XORSIGN)
-        return ks_emu_unsupported(d, NULL);
     KS_TRY(ks_emu_dst_k(d, 0, 4, &in.d));
     KS_TRY(ks_emu_src_k(d, 1, t, &in.a));
     KS_TRY(ks_emu_src_k(d, 2, PTX_b32, &in.c));

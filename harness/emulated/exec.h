@@ -154,7 +154,8 @@ struct emu_row {
 };
 extern const struct emu_row ks_emu_rows_int[], ks_emu_rows_bits[], ks_emu_rows_f32[], ks_emu_rows_f64[], ks_emu_rows_half[],
     ks_emu_rows_cmp[], ks_emu_rows_cvt[], ks_emu_rows_special[], ks_emu_rows_move[], ks_emu_rows_mem[], ks_emu_rows_atom[],
-    ks_emu_rows_warp[], ks_emu_rows_call[], ks_emu_rows_mma[], ks_emu_rows_matrix[], ks_emu_rows_texture[];
+    ks_emu_rows_warp[], ks_emu_rows_call[], ks_emu_rows_mma[], ks_emu_rows_matrix[], ks_emu_rows_texture[], ks_emu_rows_wmma[],
+    ks_emu_rows_video[];
 emu_fn ks_emu_handler(const char *key); /* NULL: none */
 
 /* UNARY/BINARY/TERNARY(name, D, A, expr): d = expr(x, y, z) lane by lane, D and A being lane types. */

@@ -89,6 +89,50 @@ static void atom(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, u
     }
 }
 
+/* 128 bits: programs with these run on one thread where blocks could meet (decode_mem.c). */
+static void run_wide(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, bool compare)
+{
+    const uint64_t *b = emu_at(w, in->b), *c = compare ? emu_at(w, in->c) : b;
+    uint64_t *d = in->d == EMU_NONE ? NULL : emu_at(w, in->d);
+    for (int i = 0; i < EMU_LANES; i++) {
+        uint64_t old[2], want[2] = {b[i], b[EMU_LANES + i]}, next[2] = {c[i], c[EMU_LANES + i]};
+        if (!emu_lane(x->mask, i))
+            continue;
+        memcpy(old, (const void *)(uintptr_t)x->ad[i], 16);
+        if (!compare || memcmp(old, want, 16) == 0)
+            memcpy((void *)(uintptr_t)x->ad[i], next, 16);
+        if (d) {
+            d[i] = old[0];
+            d[EMU_LANES + i] = old[1];
+        }
+    }
+}
+
+static void atom_wide(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, bool compare)
+{
+    struct emu_access x = {.bytes = 16, .atomic = true}, part[3];
+    ks_emu_addresses(w, in->a, in->sub & 1, in->imm, mask, &x);
+    if (in->space == PTX_SHARED) {
+        if (ks_emu_resolve_shared(w, in, &x))
+            run_wide(w, in, &x, compare);
+        return;
+    }
+    ks_emu_split_generic(w, &x, part);
+    for (int s = 0; s < 3; s++)
+        if (part[s].mask && (s == 0   ? ks_emu_resolve_global(w, in, &part[s])
+                             : s == 1 ? ks_emu_resolve_shared(w, in, &part[s])
+                                      : ks_emu_resolve_local(w, in, &part[s])))
+            run_wide(w, in, &part[s], compare);
+}
+static void exch_128(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    atom_wide(w, in, mask, false);
+}
+static void cas_128(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    atom_wide(w, in, mask, true);
+}
+
 #define ATOM(name, expr)                                                                                                         \
     static uint64_t name##_value(uint64_t old, uint64_t b, uint64_t c)                                                           \
     {                                                                                                                            \
@@ -138,23 +182,24 @@ HALF(min_bf16, 1, true)
 HALF(max_f16, 2, false)
 HALF(max_bf16, 2, true)
 
-const struct emu_row ks_emu_rows_atom[] = {{"atom.add.u32", add},       {"atom.add.s32", add},
-                                           {"atom.add.u64", add},       {"atom.add.s64", add},
-                                           {"atom.add.f32", add_f32},   {"atom.add.f64", add_f64},
-                                           {"atom.add.f16", add_f16},   {"atom.add.f16x2", add_f16x2},
-                                           {"atom.add.bf16", add_bf16}, {"atom.add.bf16x2", add_bf16x2},
-                                           {"atom.min.f16", min_f16},   {"atom.min.f16x2", min_f16x2},
-                                           {"atom.min.bf16", min_bf16}, {"atom.min.bf16x2", min_bf16x2},
-                                           {"atom.max.f16", max_f16},   {"atom.max.f16x2", max_f16x2},
-                                           {"atom.max.bf16", max_bf16}, {"atom.max.bf16x2", max_bf16x2},
-                                           {"atom.and.b32", and_},      {"atom.and.b64", and_},
-                                           {"atom.or.b32", or_},        {"atom.or.b64", or_},
-                                           {"atom.xor.b32", xor_},      {"atom.xor.b64", xor_},
-                                           {"atom.exch.b32", exch},     {"atom.exch.b64", exch},
-                                           {"atom.cas.b16", cas_},      {"atom.cas.b32", cas_},
-                                           {"atom.cas.b64", cas_},      {"atom.inc.u32", inc},
-                                           {"atom.dec.u32", dec},       {"atom.min.u32", min_u32},
-                                           {"atom.max.u32", max_u32},   {"atom.min.s32", min_s32},
-                                           {"atom.max.s32", max_s32},   {"atom.min.u64", min_u64},
-                                           {"atom.max.u64", max_u64},   {"atom.min.s64", min_s64},
-                                           {"atom.max.s64", max_s64},   {NULL, NULL}};
+const struct emu_row ks_emu_rows_atom[] = {{"atom.add.u32", add},        {"atom.add.s32", add},
+                                           {"atom.add.u64", add},        {"atom.add.s64", add},
+                                           {"atom.add.f32", add_f32},    {"atom.add.f64", add_f64},
+                                           {"atom.add.f16", add_f16},    {"atom.add.f16x2", add_f16x2},
+                                           {"atom.add.bf16", add_bf16},  {"atom.add.bf16x2", add_bf16x2},
+                                           {"atom.min.f16", min_f16},    {"atom.min.f16x2", min_f16x2},
+                                           {"atom.min.bf16", min_bf16},  {"atom.min.bf16x2", min_bf16x2},
+                                           {"atom.max.f16", max_f16},    {"atom.max.f16x2", max_f16x2},
+                                           {"atom.max.bf16", max_bf16},  {"atom.max.bf16x2", max_bf16x2},
+                                           {"atom.and.b32", and_},       {"atom.and.b64", and_},
+                                           {"atom.or.b32", or_},         {"atom.or.b64", or_},
+                                           {"atom.xor.b32", xor_},       {"atom.xor.b64", xor_},
+                                           {"atom.exch.b32", exch},      {"atom.exch.b64", exch},
+                                           {"atom.cas.b16", cas_},       {"atom.cas.b32", cas_},
+                                           {"atom.cas.b64", cas_},       {"atom.cas.b128", cas_128},
+                                           {"atom.exch.b128", exch_128}, {"atom.inc.u32", inc},
+                                           {"atom.dec.u32", dec},        {"atom.min.u32", min_u32},
+                                           {"atom.max.u32", max_u32},    {"atom.min.s32", min_s32},
+                                           {"atom.max.s32", max_s32},    {"atom.min.u64", min_u64},
+                                           {"atom.max.u64", max_u64},    {"atom.min.s64", min_s64},
+                                           {"atom.max.s64", max_s64},    {NULL, NULL}};

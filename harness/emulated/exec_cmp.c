@@ -87,6 +87,8 @@ static void selp_pred(struct emu_warp *w, const struct emu_insn *in, uint32_t ma
 }
 
 /* slct: d = c >= 0 ? a : b; a NaN selects b, and -0 counts as >= 0. */
+EMU_TERNARY2(slct_s32_16, uint16_t, uint16_t, int32_t, z >= 0 ? x : y)
+EMU_TERNARY2(slct_f32_16, uint16_t, uint16_t, float, z >= 0 ? x : y)
 EMU_TERNARY2(slct_s32_32, uint32_t, uint32_t, int32_t, z >= 0 ? x : y)
 EMU_TERNARY2(slct_s32_64, uint64_t, uint64_t, int32_t, z >= 0 ? x : y)
 EMU_TERNARY2(slct_f32_32, uint32_t, uint32_t, float, z >= 0 ? x : y)
@@ -129,6 +131,8 @@ const struct emu_row ks_emu_rows_cmp[] = {INT_ROWS(u16),
                                           {"selp.32", selp_32},
                                           {"selp.64", selp_64},
                                           {"selp.pred", selp_pred},
+                                          {"slct.16.s32", slct_s32_16},
+                                          {"slct.16.f32", slct_f32_16},
                                           {"slct.32.s32", slct_s32_32},
                                           {"slct.64.s32", slct_s32_64},
                                           {"slct.32.f32", slct_f32_32},

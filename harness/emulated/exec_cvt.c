@@ -5,6 +5,7 @@
  * clamp, write.  For cvt_any: type = destination, vec = source type, rsize / size = bytes of their registers, sub = rounding and
  * flags, space = rounding to an integer (CVT_I*). */
 
+#define EMU_FINITE EMU_NAN /* of cvt: satfinite */
 enum { CVT_NOT_INTEGRAL, CVT_IN, CVT_IZ, CVT_IM, CVT_IP };
 
 EMU_UNARY(zext_16_32, uint32_t, uint16_t, x)
@@ -118,11 +119,11 @@ static uint64_t write_float(double v, enum ptx_type t, int sub)
         v = 0;
     switch ((int)t) {
     case PTX_f16:
-        return ks_emu_encode(v, EMU_FMT_F16, rnd, false);
+        return ks_emu_encode(v, EMU_FMT_F16, rnd, sub & EMU_FINITE);
     case PTX_bf16:
-        return ks_emu_encode(v, EMU_FMT_BF16, rnd, false);
+        return ks_emu_encode(v, EMU_FMT_BF16, rnd, sub & EMU_FINITE);
     case PTX_tf32:
-        return (uint64_t)ks_emu_encode(v, EMU_FMT_TF32, rnd, false) << 13;
+        return (uint64_t)ks_emu_encode(v, EMU_FMT_TF32, rnd, sub & EMU_FINITE) << 13;
     case PTX_f64:
         return emu_bits64(v);
     default: {
@@ -286,16 +287,53 @@ static void cvt_pair(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
     }
 }
 
-const struct emu_row ks_emu_rows_cvt[] = {{"zext.16.32", zext_16_32},       {"sext.16.32", sext_16_32},
-                                          {"zext.16.64", zext_16_64},       {"sext.16.64", sext_16_64},
-                                          {"zext.32.64", zext_32_64},       {"sext.32.64", sext_32_64},
-                                          {"trunc.64.32", trunc_64_32},     {"trunc.32.16", trunc_32_16},
-                                          {"trunc.64.16", trunc_64_16},     {"cvt.rn.f32.s32", f32_s32},
-                                          {"cvt.rn.f32.u32", f32_u32},      {"cvt.rn.f64.s32", f64_s32},
-                                          {"cvt.f64.s32", f64_s32},         {"cvt.rn.f64.u32", f64_u32},
-                                          {"cvt.f64.f32", f64_f32},         {"cvt.rn.f32.f64", f32_f64},
-                                          {"cvt.f32.bf16", f32_bf16},       {"cvt.rn.bf16.f32", bf16_f32},
-                                          {"cvt.f32.f16", f32_f16},         {"cvt.rn.f16.f32", f16_f32},
-                                          {"cvt.rn.f16x2.f32", f16x2_f32},  {"cvt.rn.bf16x2.f32", bf16x2_f32},
-                                          {"cvt.rzi.s32.f32", s32_f32_rzi}, {"cvt.any", cvt_any},
-                                          {"cvt.pair", cvt_pair},           {NULL, NULL}};
+/* cvt.pack: a and b saturated to `sub` bits (bit 7: signed), a above b; c, shifted up by both, above them. */
+static void cvt_pack(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    uint32_t *d = R32(in->d), width = in->sub & 0x7fu;
+    const int32_t *a = emu_at(w, in->a), *b = emu_at(w, in->b);
+    const uint32_t *c = R32(in->c);
+    bool is_signed = in->sub & 0x80u;
+    int32_t top = is_signed ? (1 << (width - 1)) - 1 : (int32_t)(1u << width) - 1, low = is_signed ? -top - 1 : 0;
+    FOR_LANES(i)
+    {
+        if (!emu_lane(mask, i))
+            continue;
+        uint32_t x = (uint32_t)(a[i] > top   ? top
+                                : a[i] < low ? low
+                                             : a[i]),
+                 y = (uint32_t)(b[i] > top   ? top
+                                : b[i] < low ? low
+                                             : b[i]);
+        uint32_t ones = (1u << width) - 1;
+        d[i] = (width == 16 ? 0 : c[i] << 2 * width) | (x & ones) << width | (y & ones);
+    }
+}
+
+const struct emu_row ks_emu_rows_cvt[] = {{"zext.16.32", zext_16_32},
+                                          {"sext.16.32", sext_16_32},
+                                          {"zext.16.64", zext_16_64},
+                                          {"sext.16.64", sext_16_64},
+                                          {"zext.32.64", zext_32_64},
+                                          {"sext.32.64", sext_32_64},
+                                          {"trunc.64.32", trunc_64_32},
+                                          {"trunc.32.16", trunc_32_16},
+                                          {"trunc.64.16", trunc_64_16},
+                                          {"cvt.rn.f32.s32", f32_s32},
+                                          {"cvt.rn.f32.u32", f32_u32},
+                                          {"cvt.rn.f64.s32", f64_s32},
+                                          {"cvt.f64.s32", f64_s32},
+                                          {"cvt.rn.f64.u32", f64_u32},
+                                          {"cvt.f64.f32", f64_f32},
+                                          {"cvt.rn.f32.f64", f32_f64},
+                                          {"cvt.f32.bf16", f32_bf16},
+                                          {"cvt.rn.bf16.f32", bf16_f32},
+                                          {"cvt.f32.f16", f32_f16},
+                                          {"cvt.rn.f16.f32", f16_f32},
+                                          {"cvt.rn.f16x2.f32", f16x2_f32},
+                                          {"cvt.rn.bf16x2.f32", bf16x2_f32},
+                                          {"cvt.rzi.s32.f32", s32_f32_rzi},
+                                          {"cvt.any", cvt_any},
+                                          {"cvt.pair", cvt_pair},
+                                          {"cvt.pack", cvt_pack},
+                                          {NULL, NULL}};

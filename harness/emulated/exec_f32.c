@@ -69,7 +69,7 @@ static inline float pick32(float x, float y, int sub, bool max)
         y = emu_ftz(y);
     }
     uint32_t sign = (emu_bits32(x) ^ emu_bits32(y)) & 0x80000000u;
-    if (sub & EMU_XORSIGN) {
+    if (sub & (EMU_XORSIGN | EMU_MAGNITUDES)) {
         x = fabsf(x);
         y = fabsf(y);
     }

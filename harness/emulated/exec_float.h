@@ -13,17 +13,18 @@
 #endif
 
 /* sub of the slow forms: rounding mode, then flags. */
-#define EMU_RN      0
-#define EMU_RZ      1
-#define EMU_RM      2
-#define EMU_RP      3
-#define EMU_RNA     4 /* nearest, ties away; cvt to tf32 only */
-#define EMU_ROUND   7
-#define EMU_FTZ     8
-#define EMU_SAT     16
-#define EMU_NAN     32
-#define EMU_XORSIGN 64
-#define EMU_RELU    128
+#define EMU_RN         0
+#define EMU_RZ         1
+#define EMU_RM         2
+#define EMU_RP         3
+#define EMU_RNA        4 /* nearest, ties away; cvt to tf32 only */
+#define EMU_ROUND      7
+#define EMU_MAGNITUDES 1 /* min and max, which do not round: of the operands' magnitudes */
+#define EMU_FTZ        8
+#define EMU_SAT        16
+#define EMU_NAN        32
+#define EMU_XORSIGN    64
+#define EMU_RELU       128
 
 static inline float emu_ftz(float x)
 {

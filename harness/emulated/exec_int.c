@@ -13,6 +13,10 @@ static inline int32_t sub_sat32(int32_t x, int32_t y)
     int64_t s = (int64_t)x - y;
     return (int32_t)(s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s);
 }
+static inline int32_t clamp32(int64_t s)
+{
+    return (int32_t)(s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s);
+}
 static inline uint64_t mulhi_u64(uint64_t x, uint64_t y)
 {
     return (uint64_t)((unsigned __int128)x * y >> 64);
@@ -51,9 +55,26 @@ EMU_BINARY(mul_wide_s32, int64_t, int32_t, (int64_t)x *y)
 EMU_BINARY(mul24_lo_u32, uint32_t, uint32_t, mul24(x, y))
 EMU_BINARY(mul24_lo_s32, int32_t, int32_t,
            (int32_t)((int64_t)((int32_t)((uint32_t)x << 8) >> 8) * ((int32_t)((uint32_t)y << 8) >> 8)))
+/* The upper 32 of 48 bits. */
+static inline uint32_t mul24_hi_u(uint32_t x, uint32_t y)
+{
+    return (uint32_t)((uint64_t)(x & 0xffffffu) * (y & 0xffffffu) >> 16);
+}
+static inline int64_t mul24_hi_s(int32_t x, int32_t y)
+{
+    return (int64_t)((int32_t)((uint32_t)x << 8) >> 8) * ((int32_t)((uint32_t)y << 8) >> 8) >> 16;
+}
+EMU_BINARY(mul24_hi_u32, uint32_t, uint32_t, mul24_hi_u(x, y))
+EMU_BINARY(mul24_hi_s32, int32_t, int32_t, mul24_hi_s(x, y))
+EMU_TERNARY(mad24_hi_u32, uint32_t, uint32_t, mul24_hi_u(x, y) + z)
+EMU_TERNARY(mad24_hi_s32, int32_t, int32_t, (uint32_t)mul24_hi_s(x, y) + (uint32_t)z)
+EMU_TERNARY(mad24_hi_sat_s32, int32_t, int32_t, clamp32((int64_t)(int32_t)mul24_hi_s(x, y) + z))
 EMU_TERNARY(mad_lo_16, uint16_t, uint16_t, (uint32_t)x *y + z)
 EMU_TERNARY(mad_lo_32, uint32_t, uint32_t, x *y + z)
 EMU_TERNARY(mad_lo_64, uint64_t, uint64_t, x *y + z)
+EMU_TERNARY(mad_hi_u16, uint16_t, uint16_t, ((uint32_t)x * y >> 16) + z)
+EMU_TERNARY(mad_hi_s16, int16_t, int16_t, ((int32_t)x * y >> 16) + z)
+EMU_TERNARY(mad_hi_sat_s32, int32_t, int32_t, clamp32(((int64_t)x * y >> 32) + z))
 EMU_TERNARY(mad_hi_u32, uint32_t, uint32_t, ((uint64_t)x * y >> 32) + z)
 EMU_TERNARY(mad_hi_s32, int32_t, int32_t, (uint32_t)((int64_t)x *y >> 32) + (uint32_t)z)
 EMU_TERNARY(mad_hi_u64, uint64_t, uint64_t, mulhi_u64(x, y) + z)
@@ -67,6 +88,11 @@ EMU_TERNARY(mad24_lo_s32, int32_t, int32_t,
             (uint32_t)((int64_t)((int32_t)((uint32_t)x << 8) >> 8) * ((int32_t)((uint32_t)y << 8) >> 8)) + (uint32_t)z)
 EMU_TERNARY(sad_u32, uint32_t, uint32_t, (x > y ? x - y : y - x) + z)
 EMU_TERNARY(sad_s32, int32_t, int32_t, (x > y ? (uint32_t)x - (uint32_t)y : (uint32_t)y - (uint32_t)x) + (uint32_t)z)
+
+EMU_TERNARY(sad_u16, uint16_t, uint16_t, (x > y ? x - y : y - x) + z)
+EMU_TERNARY(sad_s16, int16_t, int16_t, (x > y ? x - y : y - x) + z)
+EMU_TERNARY(sad_u64, uint64_t, uint64_t, (x > y ? x - y : y - x) + z)
+EMU_TERNARY(sad_s64, int64_t, int64_t, (x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x) + (uint64_t)z)
 
 EMU_BINARY(div_u16, uint16_t, uint16_t, y ? x / y : 0xffff)
 EMU_BINARY(div_s16, int16_t, int16_t, y ? x / y : -1)
@@ -112,6 +138,12 @@ EMU_BINARY(min_u16x2, uint32_t, uint32_t, pick2(x, y, false, false))
 EMU_BINARY(max_u16x2, uint32_t, uint32_t, pick2(x, y, false, true))
 EMU_BINARY(min_s16x2, uint32_t, uint32_t, pick2(x, y, true, false))
 EMU_BINARY(max_s16x2, uint32_t, uint32_t, pick2(x, y, true, true))
+static inline uint32_t relu2(uint32_t x) /* negative halves become zero */
+{
+    return x & ~((x >> 15 & 0x10001u) * 0xffffu);
+}
+EMU_BINARY(min_relu_s16x2, uint32_t, uint32_t, relu2(pick2(x, y, true, false)))
+EMU_BINARY(max_relu_s16x2, uint32_t, uint32_t, relu2(pick2(x, y, true, true)))
 
 /* Carry chains: the flag of each lane is a bit of w->cc.  sub: bit 0 takes the carry in, bit 1 sets it. */
 #define CARRY(name, T, W, first, second)                                                                                         \
@@ -221,6 +253,20 @@ const struct emu_row ks_emu_rows_int[] = {{"add.16", add_16},
                                           {"mad.lo.16", mad_lo_16},
                                           {"mad.lo.32", mad_lo_32},
                                           {"mad.lo.64", mad_lo_64},
+                                          {"mad.hi.u16", mad_hi_u16},
+                                          {"mad.hi.s16", mad_hi_s16},
+                                          {"mad.hi.sat.s32", mad_hi_sat_s32},
+                                          {"mul24.hi.u32", mul24_hi_u32},
+                                          {"mul24.hi.s32", mul24_hi_s32},
+                                          {"mad24.hi.u32", mad24_hi_u32},
+                                          {"mad24.hi.s32", mad24_hi_s32},
+                                          {"mad24.hi.sat.s32", mad24_hi_sat_s32},
+                                          {"sad.u16", sad_u16},
+                                          {"sad.s16", sad_s16},
+                                          {"sad.u64", sad_u64},
+                                          {"sad.s64", sad_s64},
+                                          {"min.relu.s16x2", min_relu_s16x2},
+                                          {"max.relu.s16x2", max_relu_s16x2},
                                           {"mad.hi.u32", mad_hi_u32},
                                           {"mad.hi.s32", mad_hi_s32},
                                           {"mad.hi.u64", mad_hi_u64},

@@ -28,57 +28,99 @@ static bool resolve(struct emu_warp *w, const struct emu_insn *in, struct emu_ac
     return false;
 }
 
-/* Row addresses come from lanes 0-7 for the first matrix, 8-15 for the second, and so on. */
+static struct emu_matrix matrix_of(const struct emu_insn *in)
+{
+    struct emu_matrix x;
+    memcpy(&x, &in->target, sizeof(x));
+    return x;
+}
+
+/* Row addresses come from lanes 0-7 for the first matrix of eight rows, 8-15 for the second, and so on. */
 static bool row_addresses(struct emu_warp *w, const struct emu_insn *in, bool store, struct emu_access *x)
 {
-    uint32_t lanes = in->n_ext == 4 ? EMU_FULL : in->n_ext == 2 ? 0xffffu : 0xffu;
+    struct emu_matrix m = matrix_of(in);
+    uint32_t rows = m.n * (!store && m.layout == EMU_MATRIX_BYTES ? 16u : 8u);
     *x = (struct emu_access){.bytes = 16, .store = store};
-    ks_emu_addresses(w, in->a, in->sub & 1, in->imm, lanes, x);
+    ks_emu_addresses(w, in->a, in->sub & 1, in->imm, rows >= 32 ? EMU_FULL : (1u << rows) - 1, x);
     return resolve(w, in, x);
+}
+
+/* Reads a row of 16 bytes, or of 16 packed elements that become a byte each. */
+static void read_row(uint64_t ad, uint32_t element_bits, uint8_t row[16])
+{
+    uint8_t packed[16];
+    memcpy(packed, (const void *)(uintptr_t)ad, 16);
+    for (uint32_t e = 0; e < 16; e++) {
+        uint32_t bit = e * element_bits, pair = packed[bit / 8] | (bit / 8 < 15 ? (uint32_t)packed[bit / 8 + 1] << 8 : 0);
+        row[e] = (uint8_t)(pair >> (bit & 7) & ((1u << element_bits) - 1));
+    }
+}
+
+/* Where byte k of register r of lane l lies: row and column. */
+static inline void place_of(const struct emu_matrix *m, bool store, int l, uint32_t r, int k, uint32_t *ret_row,
+                            uint32_t *ret_col)
+{
+    uint32_t a = (uint32_t)l & 3, b = (uint32_t)l >> 2;
+    if (m->layout == EMU_MATRIX_BYTES) {
+        *ret_row = store ? 8 * r + 2 * a + (uint32_t)(k & 1) : 16 * (r >> 1) + 4 * a + 2 * (r & 1) + (uint32_t)(k & 1);
+        *ret_col = b + 8 * (uint32_t)(k >> 1);
+    } else if (m->trans) {
+        *ret_row = 8 * r + 2 * a + (uint32_t)(k >> 1);
+        *ret_col = 2 * b + (uint32_t)(k & 1);
+    } else {
+        *ret_row = 8 * r + b;
+        *ret_col = 4 * a + (uint32_t)k;
+    }
 }
 
 static void ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
+    struct emu_matrix m = matrix_of(in);
     struct emu_access x;
+    uint8_t row[EMU_LANES][16];
     (void)mask;
     if (!row_addresses(w, in, false, &x))
         return;
+    for (int i = 0; i < EMU_LANES; i++)
+        if (emu_lane(x.mask, i))
+            read_row(x.ad[i], m.element_bits, row[i]);
     for (uint32_t r = 0; r < in->n_ext; r++) {
         uint32_t *d = R32(in->ext[r]);
-        uint16_t m[8][8];
-        for (int row = 0; row < 8; row++)
-            memcpy(m[row], (const void *)(uintptr_t)x.ad[8 * r + (uint32_t)row], 16);
         FOR_LANES(l)
         {
-            int i = l >> 2, j = 2 * (l & 3);
-            d[l] = in->type ? (uint32_t)m[j + 1][i] << 16 | m[j][i] : (uint32_t)m[i][j + 1] << 16 | m[i][j];
+            uint8_t bytes[4];
+            for (int k = 0; k < 4; k++) {
+                uint32_t i, j;
+                place_of(&m, false, l, r, k, &i, &j);
+                bytes[k] = row[i][j];
+            }
+            memcpy(&d[l], bytes, 4);
         }
     }
 }
 
 static void stmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
+    struct emu_matrix m = matrix_of(in);
     struct emu_access x;
+    uint8_t row[EMU_LANES][16];
     (void)mask;
     if (!row_addresses(w, in, true, &x))
         return;
     for (uint32_t r = 0; r < in->n_ext; r++) {
         const uint32_t *s = R32(in->ext[r]);
-        uint16_t m[8][8];
         FOR_LANES(l)
         {
-            int i = l >> 2, j = 2 * (l & 3);
-            if (in->type) {
-                m[j][i] = (uint16_t)s[l];
-                m[j + 1][i] = (uint16_t)(s[l] >> 16);
-            } else {
-                m[i][j] = (uint16_t)s[l];
-                m[i][j + 1] = (uint16_t)(s[l] >> 16);
+            for (int k = 0; k < 4; k++) {
+                uint32_t i, j;
+                place_of(&m, true, l, r, k, &i, &j);
+                row[i][j] = (uint8_t)(s[l] >> 8 * k);
             }
         }
-        for (int row = 0; row < 8; row++)
-            memcpy((void *)(uintptr_t)x.ad[8 * r + (uint32_t)row], m[row], 16);
     }
+    for (int i = 0; i < EMU_LANES; i++)
+        if (emu_lane(x.mask, i))
+            memcpy((void *)(uintptr_t)x.ad[i], row[i], 16);
 }
 
 static void movmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
@@ -119,6 +161,14 @@ static void wmma_load(struct emu_warp *w, const struct emu_insn *in, uint32_t ma
     struct emu_access x;
     memcpy(&s, &in->imm, sizeof(s));
     (void)mask;
+    if (in->size == 8) {
+        for (int slot = 0; slot < in->n_ext; slot++) {
+            if (!wmma_slot(w, in, &s, slot, false, &x))
+                return;
+            FOR_LANES(l) memcpy(&R64(in->ext[slot])[l], (const void *)(uintptr_t)x.ad[l], 8);
+        }
+        return;
+    }
     int each = 4 / in->size, slots = in->n_ext * each, rows = (char)in->type == 'b' ? s.k : s.m,
         cols = (char)in->type == 'a' ? s.k : s.n;
     int per_lane = rows * cols / EMU_LANES;
@@ -148,7 +198,14 @@ static void wmma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t m
     struct emu_access x;
     memcpy(&s, &in->imm, sizeof(s));
     (void)mask;
-    int each = 4 / in->size, per_lane = s.m * s.n / EMU_LANES;
+    int each = in->size == 8 ? 1 : 4 / in->size, per_lane = s.m * s.n / EMU_LANES;
+    for (int slot = 0; in->size == 8 && slot < per_lane; slot++) {
+        if (!wmma_slot(w, in, &s, slot, true, &x))
+            return;
+        FOR_LANES(l) memcpy((void *)(uintptr_t)x.ad[l], &R64(in->ext[slot])[l], 8);
+    }
+    if (in->size == 8)
+        return;
     for (int slot = 0; slot < per_lane; slot++) {
         const uint32_t *d = R32(in->ext[slot / each]);
         if (!wmma_slot(w, in, &s, slot, true, &x))

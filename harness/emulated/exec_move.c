@@ -25,6 +25,9 @@ EMU_UNARY(low_32_16, uint16_t, uint32_t, x)
 EMU_UNARY(high_32_16, uint16_t, uint32_t, x >> 16)
 EMU_UNARY(low_64_32, uint32_t, uint64_t, x)
 EMU_UNARY(high_64_32, uint32_t, uint64_t, x >> 32)
+EMU_BINARY(pack_8_16, uint16_t, uint16_t, (x & 0xffu) | (uint32_t)y << 8)
+EMU_UNARY(low_16_8, uint16_t, uint16_t, x & 0xff)
+EMU_UNARY(high_16_8, uint16_t, uint16_t, x >> 8)
 EMU_UNARY(part_64_16, uint16_t, uint64_t, x >> in->imm)
 
 static void pack_16_64(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
@@ -152,6 +155,9 @@ const struct emu_row ks_emu_rows_move[] = {{"mov.16", mov_16},
                                            {"pack.8.32", pack_8_32},
                                            {"pack.64.128", pack_64_128},
                                            {"pack.32.128", pack_32_128},
+                                           {"pack.8.16", pack_8_16},
+                                           {"low.16.8", low_16_8},
+                                           {"high.16.8", high_16_8},
                                            {"low.32.16", low_32_16},
                                            {"high.32.16", high_32_16},
                                            {"low.64.32", low_64_32},

@@ -141,14 +141,16 @@ REDUX(redux_max_s32, int32_t, INT32_MIN, x > y ? x : y)
 static void redux_f32(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, bool max)
 {
     const float *a = RF(in->a);
+    bool nan = false, magnitudes = in->sub & EMU_XORSIGN;
     float x = a[__builtin_ctz(mask)];
-    bool nan = false;
+    x = magnitudes ? fabsf(x) : x;
     FOR_LANES(i)
     {
         if (!emu_lane(mask, i))
             continue;
         nan |= a[i] != a[i];
-        x = max ? emu_max32(x, a[i]) : emu_min32(x, a[i]);
+        float y = magnitudes ? fabsf(a[i]) : a[i];
+        x = max ? emu_max32(x, y) : emu_min32(x, y);
     }
     spread(R32(in->d), nan && (in->sub & EMU_NAN) ? 0x7fffffffu : emu_bits32(x), mask);
 }

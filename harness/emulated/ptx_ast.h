@@ -87,8 +87,9 @@ struct ptx_operand {
     struct ptx_var *var;
     struct ptx_operand *sub;
     uint32_t n_sub;
-    uint32_t scope; /* while parsing */
-    char component; /* 'x' 'y' 'z' 'w' of a special register, else 0 */
+    uint32_t scope;       /* while parsing */
+    char component;       /* 'x' 'y' 'z' 'w' of a special register, else 0 */
+    const char *selector; /* "b0" ... "h1" of a video instruction's operand, else NULL */
 };
 
 #define PTX_MAX_OPERANDS 16

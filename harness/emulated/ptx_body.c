@@ -62,6 +62,10 @@ static enum ks_code parse_name(struct ptx_parser *p, struct ptx_operand *op)
     if (t->kind == PTX_TOK_DIRECTIVE && t->len == 1 && strchr("xyzw", t->text[0])) {
         op->component = t->text[0];
         ks_ptx_lex(&p->lx);
+    } else if (t->kind == PTX_TOK_DIRECTIVE && t->len >= 2 && t->len <= 5 && (t->text[0] == 'b' || t->text[0] == 'h') &&
+               t->text[1] >= '0' && t->text[1] <= '7') {
+        op->selector = ks_arena_strndup(&p->m->arena, t->text, t->len);
+        ks_ptx_lex(&p->lx);
     } else if (t->kind == PTX_TOK_PUNCT && (t->punct == '+' || t->punct == '-')) {
         int64_t add;
         bool minus = ks_ptx_accept(p, '-');
