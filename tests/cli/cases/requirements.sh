@@ -10,6 +10,7 @@ for name in $(grep '^| R-' $list | grep -oE '`[a-z]+\.[A-Za-z0-9_]+(:[a-z0-9_]+)
   zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;;
   emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] ;;
   recheck.*) [ -e "tests/recheck/${name#recheck.}.cpp" ] ;;
+  emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] ;;
   *) grep -q "NAME $name " "tests/${name%%.*}/CMakeLists.txt" ;;
   esac || fail "$list names a test that is not there: $name"
 done
