@@ -2,6 +2,9 @@
 
 #include "base/limits.h"
 
+#include <limits.h>
+#include <lz4.h>
+#include <stdio.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -28,29 +31,45 @@ struct fat_entry {
 #define FAT_FLAG_LZ4  0x2000u
 #define FAT_FLAG_ZSTD 0x8000u
 
+static void add_text(struct ks_str *out, const void *text, size_t n)
+{
+    while (n > 0 && ((const char *)text)[n - 1] == 0) /* padded with NUL bytes */
+        n--;
+    ks_str_addn(out, text, n);
+}
+
+static enum ks_code unpack(const struct fat_entry *e, const unsigned char *payload, char *plain, size_t *ret_n,
+                           struct ks_err *err)
+{
+    size_t packed = e->compressed_bytes ? e->compressed_bytes : e->payload_bytes;
+    if (e->flags & FAT_FLAG_LZ4) {
+        if (packed > INT_MAX)
+            return ks_fail(err, KS_ERR_LIMIT, "decompress PTX: %zu bytes", packed);
+        int n = LZ4_decompress_safe((const char *)payload, plain, (int)packed, (int)e->plain_bytes);
+        if (n < 0)
+            return ks_fail(err, KS_ERR_SYNTAX, "decompress PTX: not LZ4");
+        *ret_n = (size_t)n;
+        return KS_OK;
+    }
+    size_t n = ZSTD_decompress(plain, e->plain_bytes, payload, packed);
+    if (ZSTD_isError(n))
+        return ks_fail(err, KS_ERR_SYNTAX, "decompress PTX: %s", ZSTD_getErrorName(n));
+    *ret_n = n;
+    return KS_OK;
+}
+
 static enum ks_code entry_text(const struct fat_entry *e, const unsigned char *payload, struct ks_str *out, struct ks_err *err)
 {
-    if (e->flags & FAT_FLAG_LZ4)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "read LZ4-compressed PTX: build with --no-compress");
-    if (!(e->flags & FAT_FLAG_ZSTD)) {
-        size_t n = e->payload_bytes;
-        while (n > 0 && payload[n - 1] == 0) /* padded with NUL bytes */
-            n--;
-        ks_str_addn(out, payload, n);
+    if (!(e->flags & (FAT_FLAG_ZSTD | FAT_FLAG_LZ4))) {
+        add_text(out, payload, e->payload_bytes);
         return KS_OK;
     }
     if (e->plain_bytes == 0 || e->plain_bytes > KS_MAX_PTX_BYTES)
         return ks_fail(err, KS_ERR_LIMIT, "read PTX: module is larger than %u bytes", KS_MAX_PTX_BYTES);
-    char *plain = ks_xmalloc(e->plain_bytes);
-    size_t n = ZSTD_decompress(plain, e->plain_bytes, payload, e->compressed_bytes ? e->compressed_bytes : e->payload_bytes);
-    if (ZSTD_isError(n)) {
-        free(plain);
-        return ks_fail(err, KS_ERR_SYNTAX, "decompress PTX: %s", ZSTD_getErrorName(n));
-    }
-    while (n > 0 && plain[n - 1] == 0)
-        n--;
-    ks_str_addn(out, plain, n);
-    free(plain);
+    KS_AUTO_FREE char *plain = ks_xmalloc(e->plain_bytes);
+    size_t n = 0;
+    KS_TRY(unpack(e, payload, plain, &n, err));
+    add_text(out, plain, n);
     return KS_OK;
 }
 
@@ -80,7 +99,57 @@ enum ks_code ks_fatbin_ptx(const void *data, size_t len, int sm, struct ks_str *
         p += e.header_bytes + e.payload_bytes;
     }
     if (!best_payload)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "find PTX in the fat binary: it holds machine code only (compile with code=compute_XX as well, "
-                                            "as in -gencode arch=compute_90a,code=[compute_90a,sm_90a])");
+        return ks_fail(err, KS_ERR_NOT_FOUND,
+                       "find PTX in the fat binary: it holds machine code only (compile with code=compute_XX as well, "
+                       "as in -gencode arch=compute_90a,code=[compute_90a,sm_90a])");
     return entry_text(&best, best_payload, out, err);
+}
+
+/* Adds `text` without its header, every number after .file and .loc moved up by `shift`; returns the highest number seen. */
+static unsigned add_part(struct ks_str *out, const char *text, bool first, unsigned shift)
+{
+    unsigned highest = 0;
+    while (*text) {
+        const char *end = strchr(text, '\n');
+        size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
+        unsigned number = 0;
+        int past = 0;
+        bool header =
+            strncmp(text, ".version", 8) == 0 || strncmp(text, ".target", 7) == 0 || strncmp(text, ".address_size", 13) == 0;
+        const char *word = text + strspn(text, " \t");
+        bool file = sscanf(word, ".file %u%n", &number, &past) == 1 && past > 0;
+        if (!file)
+            file = sscanf(word, ".loc %u%n", &number, &past) == 1 && past > 0;
+        if (file) {
+            highest = number > highest ? number : highest;
+            ks_str_addf(out, ".%s %u", word[1] == 'f' ? "file" : "loc", number + shift);
+            ks_str_addn(out, word + past, n - (size_t)(word + past - text));
+        } else if (!header || first) {
+            ks_str_addn(out, text, n);
+        }
+        text += n;
+    }
+    return highest;
+}
+
+enum ks_code ks_fatbin_ptx_linked(const void *linked, const void *const *parts, int sm, struct ks_str *out, struct ks_err *err)
+{
+    enum ks_code code = ks_fatbin_ptx(linked, 0, sm, out, err);
+    if (code != KS_ERR_NOT_FOUND || !parts)
+        return code;
+    unsigned shift = 0, n_read = 0;
+    for (size_t i = 0; parts[i]; i++) {
+        KS_AUTO_STR struct ks_str part = KS_STR_INIT;
+        struct ks_err why;
+        enum ks_code one = ks_fatbin_ptx(parts[i], 0, sm, &part, &why);
+        if (one == KS_ERR_NOT_FOUND) /* NVIDIA's own device library; what is missed of the others is named when it is used */
+            continue;
+        if (one != KS_OK)
+            return ks_fail(err, one, "%s", why.message);
+        ks_str_addc(out, '\n');
+        shift += add_part(out, ks_str_cstr(&part), n_read++ == 0, shift);
+    }
+    if (n_read == 0)
+        return code;
+    return KS_OK;
 }

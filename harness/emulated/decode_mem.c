@@ -14,14 +14,12 @@ enum ks_code ks_emu_var_address(struct emu_dec *d, const struct ptx_var *v, enum
     }
     if (v->space == PTX_GLOBAL || v->space == PTX_CONST) {
         for (uint32_t i = 0; i < m->n_vars; i++) {
-            if (m->vars[i] == v || (m->vars[i] && ks_streq(m->vars[i]->name, v->name) && d->m->var_address[i])) {
-                if (!d->m->var_address[i])
-                    return ks_emu_unsupported(d, "a variable defined elsewhere");
+            if (d->m->var_address[i] && (m->vars[i] == v || ks_streq(m->vars[i]->name, v->name))) {
                 *ret_address = (uint64_t)(uintptr_t)d->m->var_address[i];
                 return KS_OK;
             }
         }
-        return ks_emu_unsupported(d, "a variable of a function");
+        return ks_emu_unsupported(d, v->is_extern ? "a variable defined elsewhere" : "a variable of a function");
     }
     *ret_space = PTX_LOCAL; /* locals, formals and call arguments live in the frame */
     *ret_address = d->var_frame[v->index];

@@ -135,6 +135,7 @@ void ks_emu_free(struct ks_emu *emu)
         free(emu->allocs.data[i].name);
     ks_vec_release(&emu->allocs);
     ks_vec_release(&emu->host_stretches);
+    ks_vec_release(&emu->adopted);
     if (emu->arena)
         (void)munmap(emu->arena, emu->arena_bytes);
     release_planes(emu);
@@ -230,6 +231,12 @@ bool ks_emu_find(struct ks_emu *emu, const void *p, void **ret_base, size_t *ret
     if (ret_size_bytes)
         *ret_size_bytes = a->size;
     return true;
+}
+
+size_t ks_emu_free_bytes(const struct ks_emu *emu)
+{
+    size_t arena = emu->arena_bytes - emu->next_off, memory = emu->capacity_bytes - emu->live_bytes;
+    return arena < memory ? arena : memory;
 }
 
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name)

@@ -53,12 +53,18 @@ struct emu_stretch {
     uint8_t *from, *to;
 };
 
+struct emu_adopted { /* host memory that lies in the arena too */
+    uintptr_t from, to;
+    uintptr_t delta;
+};
+
 struct ks_emu {
     struct ks_emu_config config;
     char arch_name[16];
     const struct emu_arch *arch;
     uint8_t *arena;
-    unsigned open_depth;                       /* 0: the host cannot touch device memory */
+    unsigned open_depth; /* 0: the host cannot touch device memory */
+    KS_VEC(struct emu_adopted) adopted;
     KS_VEC(struct emu_stretch) host_stretches; /* pages that the host may always touch; sorted */
     size_t arena_bytes, capacity_bytes, live_bytes, next_off;
     KS_VEC(struct emu_alloc) allocs;                /* sorted by base; dead ones stay */
@@ -68,6 +74,7 @@ struct ks_emu {
     uint32_t launch_number;
     bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
     uint8_t *param_block;  /* of the running kernel */
+    char fault_kind[24];   /* of the last failed launch */
     KS_VEC(struct emu_finding *) findings;
     KS_VEC(struct emu_counters *) counters;
     double modelled_ns;

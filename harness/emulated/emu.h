@@ -52,6 +52,12 @@ bool ks_emu_find(struct ks_emu *emu, const void *p, void **ret_base, size_t *ret
 /* Pinned and managed memory: the host may follow the pointer p of this allocation. */
 void ks_emu_host_visible(struct ks_emu *emu, void *p);
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name);
+/* What ks_emu_malloc() can still give. */
+size_t ks_emu_free_bytes(const struct ks_emu *emu);
+/* Host memory that the program made itself (page-locked by it): from now on it lies in the device too, and *ret_base is its
+ * address there.  The pages around it come along.  False: no room. */
+bool ks_emu_host_adopt(struct ks_emu *emu, void *p, size_t size_bytes, void **ret_base);
+void ks_emu_host_return(struct ks_emu *emu, void *p, size_t size_bytes, void *base);
 /* Host-side writes must go through these (they mark bytes initialised); KS_ERR_RANGE outside allocations. */
 KS_NODISCARD enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_emu_read(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
@@ -68,6 +74,8 @@ KS_NODISCARD enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx
 void ks_emu_module_unload(struct ks_emu *emu, struct ks_emu_module *m);
 /* Global (or constant) variable of the module. */
 bool ks_emu_module_symbol(struct ks_emu_module *m, const char *name, void **ret_address, size_t *ret_size_bytes);
+/* Name of the i-th kernel of the module, NULL past the last. */
+const char *ks_emu_module_kernel(const struct ks_emu_module *m, size_t i);
 
 struct ks_emu_func_info {
     size_t n_params;
@@ -93,6 +101,8 @@ struct ks_emu_launch {
  * finding says where), KS_ERR_TIMEOUT (deadlock or max_warp_insts), KS_ERR_UNSUPPORTED. */
 KS_NODISCARD enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, const struct ks_emu_launch *l,
                                             struct ks_err *err);
+/* Kind of the finding that ended the last failed launch ("out-of-bounds", "assert", ...); "" when none did. */
+const char *ks_emu_fault_kind(const struct ks_emu *emu);
 
 /* Findings since the last clear: array of {kind, kernel, block, thread, access, address, allocation, line, file, ptx_line, text,
  * other{...}}, at most 100, identical ones merged with "count".  Sorted by kernel, ptx_line, kind: deterministic.  Caller frees.

@@ -226,6 +226,15 @@ static void out_of_bounds(struct emu_warp *w, const struct emu_access *x, int la
                      "%u-byte %s at an address in no allocation%s", x->bytes, access_name(x), ad < 4096 ? " (null pointer)" : "");
 }
 
+/* A kernel that was given the host's own address of registered memory. */
+static void adopt_addresses(const struct ks_emu *emu, struct emu_access *x)
+{
+    for (size_t k = 0; k < emu->adopted.n; k++) {
+        const struct emu_adopted *a = &emu->adopted.data[k];
+        FOR_LANES(i) x->ad[i] += x->ad[i] >= a->from && x->ad[i] < a->to ? a->delta : 0;
+    }
+}
+
 static bool in_bounds_slow(struct emu_warp *w, const struct emu_access *x, struct emu_range *cache)
 {
     struct ks_emu *emu = w->worker->launch->emu;
@@ -255,6 +264,7 @@ static bool in_bounds_slow(struct emu_warp *w, const struct emu_access *x, struc
 bool ks_emu_resolve_global(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)
 {
     struct emu_worker *wk = w->worker;
+    const struct emu_launch *l = wk->launch;
     uint32_t pc = ks_emu_pc(w, in);
     w->pc = pc;
     struct emu_range *cache = &wk->cache[pc & 15];
@@ -267,9 +277,11 @@ bool ks_emu_resolve_global(struct emu_warp *w, const struct emu_insn *in, struct
     }
     if ((low & ((uint64_t)in->size * in->vec - 1)) && misaligned(w, x, "global", (uint32_t)in->size * in->vec))
         return false;
-    if (!(lo >= cache->lo && hi <= cache->hi && hi + x->bytes <= cache->hi) && !in_bounds_slow(w, x, cache))
-        return false;
-    const struct emu_launch *l = wk->launch;
+    if (!(lo >= cache->lo && hi <= cache->hi && hi + x->bytes <= cache->hi)) {
+        adopt_addresses(l->emu, x);
+        if (!in_bounds_slow(w, x, cache))
+            return false;
+    }
     if (l->counting)
         count_global(w, in, x);
     if (l->checks & KS_EMU_CHECK_INIT) {

@@ -166,11 +166,17 @@ void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int l
         l->fail_code = code;
         l->fail_block = w->block->linear;
         l->stop_after = w->block->linear;
+        (void)snprintf(l->emu->fault_kind, sizeof(l->emu->fault_kind), "%s", kind);
         (void)ks_fail_at(&l->fail, code, file ? file : "<ptx>", file ? line : ptx_line, 0,
                          "run '%s': %s: %s, block (%u,%u,%u) thread (%u,%u,%u)", l->program->name, kind, text, w->block->id[0],
                          w->block->id[1], w->block->id[2], w->tid[0][lane & 31], w->tid[1][lane & 31], w->tid[2][lane & 31]);
     }
     (void)pthread_mutex_unlock(&l->emu->lock);
+}
+
+const char *ks_emu_fault_kind(const struct ks_emu *emu)
+{
+    return emu->fault_kind;
 }
 
 void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_block)

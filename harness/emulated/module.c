@@ -118,6 +118,14 @@ bool ks_emu_module_symbol(struct ks_emu_module *m, const char *name, void **ret_
     return false;
 }
 
+const char *ks_emu_module_kernel(const struct ks_emu_module *m, size_t i)
+{
+    for (uint32_t k = 0; k < m->ptx->n_funcs; k++)
+        if (m->ptx->funcs[k]->is_entry && !m->ptx->funcs[k]->is_extern && i-- == 0)
+            return m->ptx->funcs[k]->name;
+    return NULL;
+}
+
 static enum ks_code find_kernel(struct ks_emu_module *m, const char *name, uint32_t *ret_index, struct ks_err *err)
 {
     for (uint32_t i = 0; i < m->ptx->n_funcs; i++) {

@@ -1,17 +1,23 @@
-/* Device management, properties, limits and error texts. */
-#include "harness/emulated_rt/rt.h"
+/* Device management, properties, limits.  There is one device, number 0. */
+#include "harness/emulated_rt/op.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#define BUS_ID "0000:01:00.0"
+
 cudaError_t cudaGetDeviceCount(int *ret_n)
 {
+    if (!ret_n)
+        return rt_return(cudaErrorInvalidValue);
     *ret_n = 1;
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *ret_device)
 {
+    if (!ret_device)
+        return rt_return(cudaErrorInvalidValue);
     *ret_device = 0;
     return cudaSuccess;
 }
@@ -21,148 +27,155 @@ cudaError_t cudaSetDevice(int dev)
     return rt_return(dev == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
+static unsigned device_flags;
+
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
-    (void)flags;
+    if (flags & ~(unsigned)cudaDeviceMask || (flags & cudaDeviceScheduleMask) == 3)
+        return rt_return(cudaErrorInvalidValue);
+    device_flags = flags;
     return cudaSuccess;
 }
 
-cudaError_t cudaInitDevice(int dev, unsigned device_flags, unsigned flags)
+cudaError_t cudaGetDeviceFlags(unsigned *ret_flags)
 {
-    (void)device_flags, (void)flags;
+    if (!ret_flags)
+        return rt_return(cudaErrorInvalidValue);
+    *ret_flags = device_flags | cudaDeviceMapHost;
+    return cudaSuccess;
+}
+
+cudaError_t cudaInitDevice(int dev, unsigned flags, unsigned init_flags)
+{
+    (void)flags, (void)init_flags;
     return cudaSetDevice(dev);
+}
+
+cudaError_t cudaSetValidDevices(int *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!list || list[i] != 0)
+            return rt_return(list ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    return rt_return(n < 0 || n > 1 ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *wanted)
+{
+    if (!ret_device || !wanted)
+        return rt_return(cudaErrorInvalidValue);
+    *ret_device = 0;
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
     RT_BEGIN;
+    cudaError_t e = rt_capture_unsafe();
     rt_spend(emu, RT_API_synchronize, 0, 0);
     rt_order_host_waits_all();
-    RT_END(cudaSuccess);
+    RT_END(e);
 }
 
+/* Memory and modules stay to the end of the process, and so does a fault, after which only a new process helps. */
 cudaError_t cudaDeviceReset(void)
 {
-    return cudaSuccess;
+    rt_lock();
+    RT_END(rt_sticky());
 }
 
 cudaError_t cudaRuntimeGetVersion(int *ret_version)
 {
+    if (!ret_version)
+        return rt_return(cudaErrorInvalidValue);
     *ret_version = CUDART_VERSION;
     return cudaSuccess;
 }
 
 cudaError_t cudaDriverGetVersion(int *ret_version)
 {
-    *ret_version = CUDART_VERSION;
-    return cudaSuccess;
+    return cudaRuntimeGetVersion(ret_version);
 }
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int dev)
-{
-    if (dev != 0)
-        return rt_return(cudaErrorInvalidDevice);
-    RT_BEGIN;
-    rt_spend(emu, RT_API_properties, 0, 0);
-    const struct rt_card *c = rt_card();
-    memset(p, 0, sizeof *p);
-    snprintf(p->name, sizeof p->name, "%s", c->name);
-    p->totalGlobalMem = c->memory_bytes;
-    p->sharedMemPerBlock = 48u << 10;
-    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
-    p->warpSize = 32;
-    p->memPitch = 0x7fffffff;
-    p->maxThreadsPerBlock = 1024;
-    p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
-    p->maxThreadsDim[2] = 64;
-    p->maxGridSize[0] = 0x7fffffff;
-    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-    p->totalConstMem = 64u << 10;
-    p->major = c->major;
-    p->minor = c->minor;
-    p->textureAlignment = 512;
-    p->texturePitchAlignment = 32;
-    p->multiProcessorCount = c->sms;
-    p->canMapHostMemory = p->concurrentKernels = p->unifiedAddressing = p->managedMemory = 1;
-    p->asyncEngineCount = 1;
-    p->memoryBusWidth = 5120;
-    p->l2CacheSize = c->l2_bytes;
-    p->maxThreadsPerMultiProcessor = c->threads_per_sm;
-    p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
-    p->sharedMemPerMultiprocessor = c->shared_per_sm;
-    p->cooperativeLaunch = p->computePreemptionSupported = p->memoryPoolsSupported = 1;
-    p->sharedMemPerBlockOptin = c->shared_optin;
-    p->maxBlocksPerMultiProcessor = c->blocks_per_sm;
-    p->reservedSharedMemPerBlock = 1024;
-    p->clusterLaunch = c->major >= 9;
-    RT_END(cudaSuccess);
-}
-
-static bool attribute(enum cudaDeviceAttr attr, int *ret)
+/* False: not an attribute. */
+static bool attribute(int attr, int *ret)
 {
     const struct rt_card *c = rt_card();
-    const struct {
-        enum cudaDeviceAttr attr;
-        int value;
-    } table[] = {
-        {cudaDevAttrMaxThreadsPerBlock, 1024},
-        {cudaDevAttrMaxBlockDimX, 1024},
-        {cudaDevAttrMaxBlockDimY, 1024},
-        {cudaDevAttrMaxBlockDimZ, 64},
-        {cudaDevAttrMaxGridDimX, 0x7fffffff},
-        {cudaDevAttrMaxGridDimY, 65535},
-        {cudaDevAttrMaxGridDimZ, 65535},
-        {cudaDevAttrMaxSharedMemoryPerBlock, 48 << 10},
-        {cudaDevAttrTotalConstantMemory, 64 << 10},
-        {cudaDevAttrWarpSize, 32},
-        {cudaDevAttrMaxRegistersPerBlock, 65536},
-        {cudaDevAttrMultiProcessorCount, c->sms},
-        {cudaDevAttrClockRate, 1980000},
-        {cudaDevAttrMemoryClockRate, 2619000},
-        {cudaDevAttrGlobalMemoryBusWidth, 5120},
-        {cudaDevAttrL2CacheSize, c->l2_bytes},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, c->threads_per_sm},
-        {cudaDevAttrUnifiedAddressing, 1},
-        {cudaDevAttrComputeCapabilityMajor, c->major},
-        {cudaDevAttrComputeCapabilityMinor, c->minor},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (int)c->shared_per_sm},
-        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
-        {cudaDevAttrManagedMemory, 1},
-        {cudaDevAttrConcurrentManagedAccess, 1},
-        {cudaDevAttrCooperativeLaunch, 1},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)c->shared_optin},
-        {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
-        {cudaDevAttrMaxBlocksPerMultiprocessor, c->blocks_per_sm},
-        {cudaDevAttrMemoryPoolsSupported, 1},
-        {cudaDevAttrConcurrentKernels, 1},
-        {cudaDevAttrStreamPrioritiesSupported, 1},
-        {cudaDevAttrClusterLaunch, c->major >= 9},
+    static const short known[] = {
+#define D(attr, value) cudaDevAttr##attr,
+#define P(field, attr)
+#include "harness/emulated_rt/device_attr.def"
+#undef D
     };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].attr == attr) {
-            *ret = table[i].value;
-            return true;
-        }
-    return false;
+    const int values[] = {
+#define D(attr, value) value,
+#include "harness/emulated_rt/device_attr.def"
+#undef D
+#undef P
+    };
+    *ret = 0; /* an optional feature that this device lacks */
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == attr)
+            *ret = values[i];
+    return attr >= 1 && attr < cudaDevAttrMax;
+}
+
+static int value_of(int attr)
+{
+    int value;
+    (void)attribute(attr, &value);
+    return value;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *ret_value, enum cudaDeviceAttr attr, int dev)
 {
-    if (dev != 0)
-        return rt_return(cudaErrorInvalidDevice);
+    if (dev != 0 || !ret_value)
+        return rt_return(dev ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
     RT_BEGIN;
     (void)emu;
-    if (attribute(attr, ret_value))
-        RT_END(cudaSuccess);
-    if ((int)attr < 1 || attr >= cudaDevAttrMax)
-        RT_END(cudaErrorInvalidValue);
-    *ret_value = 0; /* an optional feature that this device lacks */
+    RT_END(attribute((int)attr, ret_value) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int dev)
+{
+    static const cudaUUID_t uuid = {"kscc emulated 0"};
+    if (dev != 0 || !p)
+        return rt_return(dev ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    RT_BEGIN;
+    rt_spend(emu, RT_API_properties, 0, 0);
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "%s", rt_card()->name);
+    p->uuid = uuid;
+    p->totalGlobalMem = rt_card()->memory_bytes;
+#define D(attr, value)
+#define P(field, attr) p->field = (__typeof__(p->field))value_of(cudaDevAttr##attr);
+#include "harness/emulated_rt/device_attr.def"
+#undef D
+#undef P
     RT_END(cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *ret_id, int len, int dev)
+{
+    if (dev != 0 || !ret_id || len < (int)sizeof BUS_ID)
+        return rt_return(dev ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    snprintf(ret_id, (size_t)len, "%s", BUS_ID);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int *ret_device, const char *id)
+{
+    if (!ret_device || !id)
+        return rt_return(cudaErrorInvalidValue);
+    if (strcmp(id, BUS_ID) != 0 && strcmp(id, BUS_ID + 5) != 0)
+        return rt_return(cudaErrorInvalidDevice);
+    *ret_device = 0;
+    return cudaSuccess;
 }
 
 static size_t limits[cudaLimitPersistingL2CacheSize + 1] = {
     [cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 1 << 20, [cudaLimitMallocHeapSize] = 8 << 20};
 
+/* Device-side stacks, buffers and heaps grow as they are needed: a limit is kept and has no effect. */
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
     if ((unsigned)limit > cudaLimitPersistingL2CacheSize)
@@ -173,24 +186,35 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 
 cudaError_t cudaDeviceGetLimit(size_t *ret_value, enum cudaLimit limit)
 {
-    if ((unsigned)limit > cudaLimitPersistingL2CacheSize)
-        return rt_return(cudaErrorUnsupportedLimit);
+    if ((unsigned)limit > cudaLimitPersistingL2CacheSize || !ret_value)
+        return rt_return(ret_value ? cudaErrorUnsupportedLimit : cudaErrorInvalidValue);
     *ret_value = limits[limit];
     return cudaSuccess;
 }
 
+static enum cudaFuncCache cache_config;
+static enum cudaSharedMemConfig shared_config = cudaSharedMemBankSizeFourByte;
+
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 {
-    (void)config;
+    cache_config = config;
+    return rt_return((unsigned)config > cudaFuncCachePreferEqual ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *ret_config)
+{
+    *ret_config = cache_config;
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest)
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
 {
-    if (ret_least)
-        *ret_least = 0;
-    if (ret_greatest)
-        *ret_greatest = -5;
+    return rt_return((unsigned)config > cudaSharedMemBankSizeEightByte ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *ret_config)
+{
+    *ret_config = shared_config;
     return cudaSuccess;
 }
 
@@ -199,11 +223,46 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
     return cudaSuccess;
 }
 
+cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
+                                               enum cudaFlushGPUDirectRDMAWritesScope scope)
+{
+    (void)target, (void)scope;
+    return rt_refuse("cudaDeviceFlushGPUDirectRDMAWrites", "no other device writes into this one's memory");
+}
+
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *ret_width, const struct cudaChannelFormatDesc *desc, int dev)
+{
+    if (dev != 0 || !ret_width || !desc)
+        return rt_return(dev ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+    *ret_width = (size_t)1 << 28;
+    return cudaSuccess;
+}
+
+/* ------------------------------------------------------------------------------------------------ peers: there are none */
+
 cudaError_t cudaDeviceCanAccessPeer(int *ret_can, int dev, int peer)
 {
-    (void)dev, (void)peer;
+    if (dev != 0 || peer != 0 || !ret_can)
+        return rt_return(ret_can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
     *ret_can = 0;
     return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    return rt_return(flags ? cudaErrorInvalidValue : peer ? cudaErrorInvalidDevice : cudaErrorPeerAccessUnsupported);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    return rt_return(peer ? cudaErrorInvalidDevice : cudaErrorPeerAccessNotEnabled);
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int *ret_value, enum cudaDeviceP2PAttr attr, int from, int to)
+{
+    (void)attr, (void)from, (void)to;
+    (void)ret_value;
+    return rt_return(cudaErrorInvalidDevice); /* the two must differ */
 }
 
 cudaError_t cudaProfilerStart(void);
@@ -216,55 +275,4 @@ cudaError_t cudaProfilerStart(void)
 cudaError_t cudaProfilerStop(void)
 {
     return cudaSuccess;
-}
-
-#define ERRORS(X)                                                                                                                \
-    X(cudaSuccess, "no error")                                                                                                   \
-    X(cudaErrorInvalidValue, "invalid argument")                                                                                 \
-    X(cudaErrorMemoryAllocation, "out of memory")                                                                                \
-    X(cudaErrorInitializationError, "initialization error")                                                                      \
-    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                                                           \
-    X(cudaErrorInvalidPitchValue, "invalid pitch argument")                                                                      \
-    X(cudaErrorInvalidSymbol, "invalid device symbol")                                                                           \
-    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                                                      \
-    X(cudaErrorMissingConfiguration, "__global__ function call is not configured")                                               \
-    X(cudaErrorInvalidDeviceFunction, "invalid device function")                                                                 \
-    X(cudaErrorNoDevice, "no CUDA-capable device is detected")                                                                   \
-    X(cudaErrorInvalidDevice, "invalid device ordinal")                                                                          \
-    X(cudaErrorInvalidKernelImage, "device kernel image is invalid")                                                             \
-    X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device")                               \
-    X(cudaErrorInvalidPtx, "a PTX JIT compilation failed")                                                                       \
-    X(cudaErrorInvalidResourceHandle, "invalid resource handle")                                                                 \
-    X(cudaErrorNotReady, "device not ready")                                                                                     \
-    X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                                                       \
-    X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                                                         \
-    X(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region")                             \
-    X(cudaErrorLaunchFailure, "unspecified launch failure")                                                                      \
-    X(cudaErrorNotSupported, "operation not supported")                                                                          \
-    X(cudaErrorUnsupportedLimit, "limit is not supported on this architecture")                                                  \
-    X(cudaErrorUnknown, "unknown error")
-
-static const struct {
-    cudaError_t code;
-    const char *name, *text;
-} errors[] = {
-#define X(code, text) {code, #code, text},
-    ERRORS(X)
-#undef X
-};
-
-const char *cudaGetErrorName(cudaError_t e)
-{
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == e)
-            return errors[i].name;
-    return "unrecognized error code";
-}
-
-const char *cudaGetErrorString(cudaError_t e)
-{
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == e)
-            return errors[i].text;
-    return "unrecognized error code";
 }

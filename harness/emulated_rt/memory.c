@@ -1,361 +1,340 @@
-/* Memory: allocation, copies, sets, symbols.  Host-side accesses to device memory go through the device, which keeps track of
- * what was written.  Pinned and managed memory is device memory too: host and device share addresses here. */
-#include "harness/emulated_rt/rt.h"
+/* Allocations: device, pinned, managed, registered.  Pinned and managed memory is device memory too: host and device share
+ * addresses here. */
+#include "harness/emulated_rt/array.h"
+#include "harness/emulated_rt/op.h"
+#include "harness/emulated_rt/pool.h"
+
+#include "base/str.h"
 
 #include <string.h>
+#include <unistd.h>
 
-static cudaError_t allocate(void **ret_p, size_t size, bool host_writes, enum rt_api call)
+static KS_VEC(struct rt_allocation) allocations; /* sorted by base, which grows: addresses are not used again */
+static KS_VEC(struct rt_allocation) host_ranges; /* cudaHostRegister */
+
+bool rt_on_device(const void *p)
+{
+    void *base;
+    size_t size;
+    return ks_emu_find(rt_emu(), p, &base, &size);
+}
+
+struct rt_allocation *rt_allocation_find(const void *p)
+{
+    size_t lo = 0, hi = allocations.n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if ((uintptr_t)allocations.data[mid].base <= (uintptr_t)p)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo > 0 && (uintptr_t)p - (uintptr_t)allocations.data[lo - 1].base < allocations.data[lo - 1].size_bytes)
+        return &allocations.data[lo - 1];
+    for (size_t i = 0; i < host_ranges.n; i++)
+        if ((uintptr_t)p - (uintptr_t)host_ranges.data[i].host < host_ranges.data[i].size_bytes)
+            return &host_ranges.data[i];
+    return NULL;
+}
+
+cudaError_t rt_allocate(void **ret_p, size_t size, enum rt_memory kind, unsigned flags, enum rt_api call)
+{
+    struct ks_emu *emu = rt_emu();
+    void *p = ks_emu_malloc(emu, size, NULL);
+    if (!p)
+        return cudaErrorMemoryAllocation;
+    struct ks_err err;
+    if (kind != RT_MEMORY_DEVICE) { /* the host writes it unseen, so it counts as initialised */
+        if (ks_emu_fill(emu, p, 0, size, &err) != KS_OK)
+            return cudaErrorMemoryAllocation;
+        ks_emu_host_visible(emu, p);
+    }
+    struct rt_allocation a = {.base = p, .host = p, .size_bytes = size, .kind = kind, .flags = flags};
+    ks_vec_push(&allocations, a);
+    rt_spend(emu, call, 0, 0);
+    *ret_p = p;
+    return cudaSuccess;
+}
+
+cudaError_t rt_release(void *p, enum rt_api call)
+{
+    struct ks_err err;
+    struct rt_allocation *a = rt_allocation_find(p);
+    if (!a || a->base != p || a->kind == RT_MEMORY_REGISTERED)
+        return cudaErrorInvalidValue;
+    rt_spend(rt_emu(), call, 0, 0);
+    if (call == RT_API_free)
+        rt_order_host_waits_all();
+    rt_pool_count(a->pool, -(long long)a->size_bytes);
+    size_t i = (size_t)(a - allocations.data);
+    memmove(a, a + 1, (allocations.n - i - 1) * sizeof *a);
+    allocations.n--;
+    return ks_emu_mfree(rt_emu(), p, &err) == KS_OK ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static cudaError_t allocate(void **ret_p, size_t size, enum rt_memory kind, unsigned flags, enum rt_api call)
 {
     if (!ret_p)
         return rt_return(cudaErrorInvalidValue);
-    if (size == 0) {
+    RT_BEGIN;
+    (void)emu;
+    cudaError_t e = rt_capture_unsafe();
+    if (e == cudaSuccess && size == 0) {
         *ret_p = NULL;
-        return cudaSuccess;
+        RT_END(cudaSuccess);
     }
-    RT_BEGIN;
-    void *p = ks_emu_malloc(emu, size, NULL);
-    if (!p)
-        RT_END(cudaErrorMemoryAllocation);
-    struct ks_err err;
-    if (host_writes && ks_emu_fill(emu, p, 0, size, &err) != KS_OK) /* the host writes it unseen, so it counts as initialised */
-        RT_END(cudaErrorMemoryAllocation);
-    if (host_writes)
-        ks_emu_host_visible(emu, p);
-    rt_spend(emu, call, 0, 0);
-    *ret_p = p;
-    RT_END(cudaSuccess);
-}
-
-static cudaError_t release(void *p, enum rt_api call)
-{
-    if (!p)
-        return cudaSuccess;
-    RT_BEGIN;
-    struct ks_err err;
-    rt_spend(emu, call, 0, 0);
-    if (call == RT_API_free)
-        rt_order_host_waits_all();
-    RT_END(ks_emu_mfree(emu, p, &err) == KS_OK ? cudaSuccess : cudaErrorInvalidValue);
+    RT_END(e == cudaSuccess ? rt_allocate(ret_p, size, kind, flags, call) : e);
 }
 
 cudaError_t cudaMalloc(void **p, size_t size)
 {
-    return allocate(p, size, false, RT_API_malloc);
-}
-
-cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream)
-{
-    (void)stream;
-    return allocate(p, size, false, RT_API_malloc_async);
-}
-
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t size, cudaMemPool_t pool, cudaStream_t stream)
-{
-    (void)pool, (void)stream;
-    return allocate(p, size, false, RT_API_malloc_async);
+    return allocate(p, size, RT_MEMORY_DEVICE, 0, RT_API_malloc);
 }
 
 cudaError_t cudaMallocManaged(void **p, size_t size, unsigned flags)
 {
-    (void)flags;
-    return allocate(p, size, true, RT_API_malloc);
-}
-
-cudaError_t cudaMallocHost(void **p, size_t size)
-{
-    return allocate(p, size, true, RT_API_malloc_host);
+    if ((flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) || size == 0)
+        return rt_return(cudaErrorInvalidValue);
+    return allocate(p, size, RT_MEMORY_MANAGED, flags, RT_API_malloc);
 }
 
 cudaError_t cudaHostAlloc(void **p, size_t size, unsigned flags)
 {
-    (void)flags;
-    return allocate(p, size, true, RT_API_malloc_host);
+    if (flags & ~(unsigned)(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined))
+        return rt_return(cudaErrorInvalidValue);
+    return allocate(p, size, RT_MEMORY_PINNED, flags, RT_API_malloc_host);
+}
+
+cudaError_t cudaMallocHost(void **p, size_t size)
+{
+    return cudaHostAlloc(p, size, 0);
 }
 
 cudaError_t cudaMallocPitch(void **p, size_t *ret_pitch, size_t width, size_t height)
 {
     size_t pitch = (width + 511) / 512 * 512;
+    if (!p || !ret_pitch)
+        return rt_return(cudaErrorInvalidValue);
     if (height && pitch > SIZE_MAX / height)
         return rt_return(cudaErrorMemoryAllocation);
     *ret_pitch = pitch;
-    return allocate(p, pitch * height, false, RT_API_malloc);
+    return allocate(p, pitch * height, RT_MEMORY_DEVICE, 0, RT_API_malloc);
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret, struct cudaExtent extent)
+{
+    size_t rows = extent.height * extent.depth;
+    if (!ret || (extent.depth && rows / extent.depth != extent.height))
+        return rt_return(cudaErrorInvalidValue);
+    ret->xsize = extent.width;
+    ret->ysize = extent.height;
+    return cudaMallocPitch(&ret->ptr, &ret->pitch, extent.width, rows);
 }
 
 cudaError_t cudaFree(void *p)
 {
-    return release(p, RT_API_free);
-}
-
-cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
-{
-    (void)stream;
-    return release(p, RT_API_free_async);
+    RT_BEGIN;
+    (void)emu;
+    if (!p)
+        RT_END(cudaSuccess);
+    struct rt_allocation *a = rt_allocation_find(p);
+    if (!a || a->kind == RT_MEMORY_PINNED)
+        RT_END(cudaErrorInvalidValue);
+    cudaError_t e = rt_capture_unsafe();
+    RT_END(e == cudaSuccess ? rt_release(p, RT_API_free) : e);
 }
 
 cudaError_t cudaFreeHost(void *p)
 {
-    return release(p, RT_API_free);
+    RT_BEGIN;
+    (void)emu;
+    if (!p)
+        RT_END(cudaSuccess);
+    struct rt_allocation *a = rt_allocation_find(p);
+    RT_END(a && a->kind == RT_MEMORY_PINNED ? rt_release(p, RT_API_free) : cudaErrorInvalidValue);
 }
+
+/* ------------------------------------------------------------------------------------------------ host memory */
 
 cudaError_t cudaHostGetDevicePointer(void **ret_device, void *host, unsigned flags)
 {
-    (void)flags;
-    *ret_device = host;
-    return cudaSuccess;
+    if (!ret_device || flags != 0)
+        return rt_return(cudaErrorInvalidValue);
+    RT_BEGIN;
+    (void)emu;
+    struct rt_allocation *a = rt_allocation_find(host);
+    if (!a || a->kind == RT_MEMORY_DEVICE)
+        RT_END(cudaErrorInvalidValue);
+    *ret_device = (char *)a->base + ((char *)host - (char *)a->host);
+    RT_END(cudaSuccess);
+}
+
+cudaError_t cudaHostGetFlags(unsigned *ret_flags, void *host)
+{
+    RT_BEGIN;
+    (void)emu;
+    struct rt_allocation *a = rt_allocation_find(host);
+    if (!a || a->kind == RT_MEMORY_DEVICE || !ret_flags)
+        RT_END(cudaErrorInvalidValue);
+    *ret_flags = a->flags | cudaHostAllocMapped;
+    RT_END(cudaSuccess);
 }
 
 cudaError_t cudaHostRegister(void *p, size_t size, unsigned flags)
 {
-    (void)p, (void)size, (void)flags;
-    return rt_return(cudaErrorNotSupported); /* foreign host memory is outside the emulated arena */
+    RT_BEGIN;
+    if (!p || size == 0 || flags & ~0xfu)
+        RT_END(cudaErrorInvalidValue);
+    if (rt_allocation_find(p) || rt_allocation_find((char *)p + size - 1))
+        RT_END(cudaErrorHostMemoryAlreadyRegistered);
+    void *base;
+    if (!ks_emu_host_adopt(emu, p, size, &base))
+        RT_END(cudaErrorMemoryAllocation);
+    struct rt_allocation a = {.base = base, .host = p, .size_bytes = size, .kind = RT_MEMORY_REGISTERED, .flags = flags};
+    ks_vec_push(&host_ranges, a);
+    rt_spend(emu, RT_API_malloc_host, 0, 0);
+    RT_END(cudaSuccess);
 }
 
 cudaError_t cudaHostUnregister(void *p)
 {
-    (void)p;
-    return rt_return(cudaErrorHostMemoryNotRegistered);
+    RT_BEGIN;
+    struct rt_allocation *a = rt_allocation_find(p);
+    if (!a || a->kind != RT_MEMORY_REGISTERED || a->host != p)
+        RT_END(cudaErrorHostMemoryNotRegistered);
+    ks_emu_host_return(emu, p, a->size_bytes, a->base);
+    *a = host_ranges.data[--host_ranges.n];
+    rt_spend(emu, RT_API_free, 0, 0);
+    RT_END(cudaSuccess);
 }
+
+/* ------------------------------------------------------------------------------------------------ questions, hints */
 
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 {
     RT_BEGIN;
-    (void)emu;
-    *ret_free = *ret_total = rt_card()->memory_bytes;
+    rt_spend(emu, RT_API_function_attribute, 0, 0);
+    if (ret_free)
+        *ret_free = ks_emu_free_bytes(emu);
+    if (ret_total)
+        *ret_total = rt_card()->memory_bytes;
     RT_END(cudaSuccess);
 }
 
-static bool on_device(struct ks_emu *emu, const void *p)
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p)
 {
-    void *base;
-    size_t size;
-    return ks_emu_find(emu, p, &base, &size);
-}
-
-/* A copy within the device reads and writes its memory; one between host and device crosses the bus. */
-static void copy_note(struct ks_emu *emu, const void *dst, const void *src, size_t n, enum rt_api call, cudaStream_t stream)
-{
-    rt_order_op(stream, "a copy");
-    if (call == RT_API_copy) {
-        struct rt_clock done = rt_order_record(stream);
-        rt_order_host_waits(&done);
-    }
-    bool inside = on_device(emu, dst) && on_device(emu, src);
-    rt_spend(emu, call, inside ? 0 : (double)n, inside ? 2 * (double)n : 0);
-}
-
-static cudaError_t copy_locked(struct ks_emu *emu, void *dst, const void *src, size_t n, enum cudaMemcpyKind kind)
-{
-    struct ks_err err;
-    bool to = on_device(emu, dst), from = on_device(emu, src);
-    if (n == 0)
-        return cudaSuccess;
-    if (kind == cudaMemcpyHostToDevice && !to)
-        return cudaErrorInvalidValue;
-    if (kind == cudaMemcpyDeviceToHost && !from)
-        return cudaErrorInvalidValue;
-    if (kind == cudaMemcpyDeviceToDevice && !(to && from))
-        return cudaErrorInvalidValue;
-    if ((unsigned)kind > cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
-    enum ks_code code = KS_OK;
-    if (to && from)
-        code = ks_emu_copy(emu, dst, src, n, &err);
-    else if (to)
-        code = ks_emu_write(emu, dst, src, n, &err);
-    else if (from)
-        code = ks_emu_read(emu, dst, src, n, &err);
-    else
-        memmove(dst, src, n);
-    return code == KS_OK ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-static cudaError_t copy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, enum rt_api call, cudaStream_t stream)
-{
+    static const enum cudaMemoryType types[] = {[RT_MEMORY_DEVICE] = cudaMemoryTypeDevice,
+                                                [RT_MEMORY_PINNED] = cudaMemoryTypeHost,
+                                                [RT_MEMORY_MANAGED] = cudaMemoryTypeManaged,
+                                                [RT_MEMORY_REGISTERED] = cudaMemoryTypeHost};
+    if (!ret)
+        return rt_return(cudaErrorInvalidValue);
     RT_BEGIN;
-    copy_note(emu, dst, src, n, call, stream);
-    RT_END(copy_locked(emu, dst, src, n, kind));
-}
-
-cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind)
-{
-    return copy(dst, src, n, kind, RT_API_copy, NULL);
-}
-
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return copy(dst, src, n, kind, RT_API_copy_async, stream);
-}
-
-static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                           enum cudaMemcpyKind kind, enum rt_api call, cudaStream_t stream)
-{
-    if (width > dpitch || width > spitch)
-        return rt_return(cudaErrorInvalidPitchValue);
-    RT_BEGIN;
-    cudaError_t e = cudaSuccess;
-    copy_note(emu, dst, src, width * height, call, stream);
-    for (size_t y = 0; y < height && e == cudaSuccess; y++)
-        e = copy_locked(emu, (char *)dst + y * dpitch, (const char *)src + y * spitch, width, kind);
-    RT_END(e);
-}
-
-cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                         enum cudaMemcpyKind kind)
-{
-    return copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_API_copy, NULL);
-}
-
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-                              enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return copy_2d(dst, dpitch, src, spitch, width, height, kind, RT_API_copy_async, stream);
-}
-
-static cudaError_t set(void *dst, int value, size_t n, cudaStream_t stream)
-{
-    RT_BEGIN;
-    rt_order_op(stream, "a memset");
-    struct ks_err err;
-    rt_spend(emu, RT_API_set, 0, (double)n);
-    if (n == 0)
+    (void)emu;
+    struct rt_allocation *a = rt_allocation_find(p);
+    void *device = a ? (char *)a->base + ((const char *)p - (char *)a->host) : NULL;
+    memset(ret, 0, sizeof *ret);
+    if (!a && rt_on_device(p)) { /* a variable of a module */
+        *ret = (struct cudaPointerAttributes){.type = cudaMemoryTypeDevice, .devicePointer = (void *)(uintptr_t)p};
         RT_END(cudaSuccess);
-    RT_END(ks_emu_fill(emu, dst, value, n, &err) == KS_OK ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaMemset(void *dst, int value, size_t n)
-{
-    return set(dst, value, n, NULL);
-}
-
-cudaError_t cudaMemsetAsync(void *dst, int value, size_t n, cudaStream_t stream)
-{
-    return set(dst, value, n, stream);
-}
-
-static cudaError_t set_2d(void *dst, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
-{
-    if (width > pitch)
-        return rt_return(cudaErrorInvalidPitchValue);
-    RT_BEGIN;
-    struct ks_err err;
-    enum ks_code code = KS_OK;
-    rt_order_op(stream, "a memset");
-    rt_spend(emu, RT_API_set, 0, (double)width * (double)height);
-    for (size_t y = 0; width && y < height && code == KS_OK; y++)
-        code = ks_emu_fill(emu, (char *)dst + y * pitch, value, width, &err);
-    RT_END(code == KS_OK ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)
-{
-    return set_2d(dst, pitch, value, width, height, NULL);
-}
-
-cudaError_t cudaMemset2DAsync(void *dst, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
-{
-    return set_2d(dst, pitch, value, width, height, stream);
-}
-
-static cudaError_t symbol_copy(const void *symbol, void *host_or_device, size_t n, size_t offset, bool to_symbol,
-                               enum cudaMemcpyKind kind, enum rt_api call, cudaStream_t stream)
-{
-    RT_BEGIN;
-    void *address;
-    size_t size;
-    cudaError_t e = rt_variable(symbol, &address, &size);
-    if (e != cudaSuccess)
-        RT_END(e);
-    if (offset > size || n > size - offset)
-        RT_END(cudaErrorInvalidValue);
-    char *at = (char *)address + offset;
-    copy_note(emu, at, host_or_device, n, call, stream);
-    RT_END(to_symbol ? copy_locked(emu, at, host_or_device, n, kind) : copy_locked(emu, host_or_device, at, n, kind));
-}
-
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t n, size_t offset, enum cudaMemcpyKind kind)
-{
-    return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind, RT_API_copy, NULL);
-}
-
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t n, size_t offset, enum cudaMemcpyKind kind,
-                                    cudaStream_t stream)
-{
-    return symbol_copy(symbol, (void *)(uintptr_t)src, n, offset, true, kind, RT_API_copy_async, stream);
-}
-
-cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind)
-{
-    return symbol_copy(symbol, dst, n, offset, false, kind, RT_API_copy, NULL);
-}
-
-cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind,
-                                      cudaStream_t stream)
-{
-    return symbol_copy(symbol, dst, n, offset, false, kind, RT_API_copy_async, stream);
-}
-
-cudaError_t cudaGetSymbolAddress(void **ret_address, const void *symbol)
-{
-    RT_BEGIN;
-    (void)emu;
-    size_t size;
-    RT_END(rt_variable(symbol, ret_address, &size));
-}
-
-cudaError_t cudaGetSymbolSize(size_t *ret_size, const void *symbol)
-{
-    RT_BEGIN;
-    (void)emu;
-    void *address;
-    RT_END(rt_variable(symbol, &address, ret_size));
-}
-
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p)
-{
-    RT_BEGIN;
-    memset(attributes, 0, sizeof *attributes);
-    attributes->type = on_device(emu, p) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
-    attributes->devicePointer = on_device(emu, p) ? (void *)(uintptr_t)p : NULL;
-    attributes->hostPointer = (void *)(uintptr_t)p;
+    }
+    ret->type = a ? types[a->kind] : cudaMemoryTypeUnregistered;
+    ret->device = a ? 0 : cudaInvalidDeviceId;
+    ret->devicePointer = device;
+    ret->hostPointer = a && a->kind == RT_MEMORY_DEVICE ? NULL : (void *)(uintptr_t)p;
     RT_END(cudaSuccess);
+}
+
+static cudaError_t managed_range(const void *p, size_t n)
+{
+    struct rt_allocation *a = rt_allocation_find(p);
+    if (!a || a->kind != RT_MEMORY_MANAGED)
+        return rt_on_device(p) && !a ? cudaSuccess : cudaErrorInvalidValue; /* __managed__ variables */
+    return n <= a->size_bytes - (size_t)((const char *)p - (char *)a->base) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t n, struct cudaMemLocation location, unsigned flags, cudaStream_t stream)
 {
-    (void)p, (void)n, (void)location, (void)flags, (void)stream;
-    return rt_return(rt_sticky());
+    (void)location;
+    RT_BEGIN;
+    (void)emu;
+    if (!rt_stream_valid(rt_default_stream(stream)))
+        RT_END(cudaErrorInvalidResourceHandle);
+    RT_END(flags || n == 0 ? cudaErrorInvalidValue : managed_range(p, n));
 }
 
 cudaError_t cudaMemAdvise(const void *p, size_t n, enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
-    (void)p, (void)n, (void)advice, (void)location;
-    return rt_return(rt_sticky());
+    (void)location;
+    RT_BEGIN;
+    (void)emu;
+    if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy || n == 0)
+        RT_END(cudaErrorInvalidValue);
+    RT_END(managed_range(p, n));
 }
 
-/* Pools: every pool is the device's memory; release thresholds have nothing to act on. */
-static char the_pool;
-
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret_pool, int dev)
+/* Nothing is ever preferred, advised or moved. */
+cudaError_t cudaMemRangeGetAttribute(void *data, size_t size, enum cudaMemRangeAttribute attribute, const void *p, size_t n)
 {
-    if (dev != 0)
-        return rt_return(cudaErrorInvalidDevice);
-    *ret_pool = (cudaMemPool_t)(void *)&the_pool;
-    return cudaSuccess;
+    RT_BEGIN;
+    (void)emu;
+    cudaError_t e = data && size >= sizeof(int) ? managed_range(p, n) : cudaErrorInvalidValue;
+    if (e != cudaSuccess)
+        RT_END(e);
+    int value = attribute == cudaMemRangeAttributeReadMostly ? 0 : cudaInvalidDeviceId;
+    for (size_t i = 0; i + sizeof value <= size; i += sizeof value)
+        memcpy((char *)data + i, &value, sizeof value);
+    RT_END(cudaSuccess);
 }
 
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *ret_pool, int dev)
+cudaError_t cudaMemRangeGetAttributes(void **data, size_t *sizes, enum cudaMemRangeAttribute *attributes, size_t n_attributes,
+                                      const void *p, size_t n)
 {
-    return cudaDeviceGetDefaultMemPool(ret_pool, dev);
+    cudaError_t e = n_attributes ? cudaSuccess : rt_return(cudaErrorInvalidValue);
+    for (size_t i = 0; i < n_attributes && e == cudaSuccess; i++)
+        e = cudaMemRangeGetAttribute(data[i], sizes[i], attributes[i], p, n);
+    return e;
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value)
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t n, unsigned flags)
 {
-    (void)pool, (void)attr, (void)value;
-    return cudaSuccess;
+    RT_BEGIN;
+    (void)emu;
+    if (!rt_stream_valid(rt_default_stream(stream)))
+        RT_END(cudaErrorInvalidResourceHandle);
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+        RT_END(cudaErrorInvalidValue);
+    RT_END(managed_range(p, n));
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
+/* ------------------------------------------------------------------------------------------------ batches of hints */
+
+static cudaError_t batch(void *const *p, const size_t *sizes, size_t n, unsigned long long flags)
 {
-    (void)pool, (void)keep;
-    return cudaSuccess;
+    cudaError_t e = p && sizes && n && !flags ? cudaSuccess : cudaErrorInvalidValue;
+    RT_BEGIN;
+    (void)emu;
+    for (size_t i = 0; i < n && e == cudaSuccess; i++)
+        e = managed_range(p[i], sizes[i]);
+    RT_END(e);
+}
+
+cudaError_t cudaMemPrefetchBatchAsync(void **p, size_t *sizes, size_t n, struct cudaMemLocation *locations, size_t *first,
+                                      size_t n_locations, unsigned long long flags, cudaStream_t stream)
+{
+    (void)locations, (void)first, (void)n_locations, (void)stream;
+    return batch(p, sizes, n, flags);
+}
+
+cudaError_t cudaMemDiscardBatchAsync(void **p, size_t *sizes, size_t n, unsigned long long flags, cudaStream_t stream)
+{
+    (void)stream;
+    return batch(p, sizes, n, flags);
+}
+
+cudaError_t cudaMemDiscardAndPrefetchBatchAsync(void **p, size_t *sizes, size_t n, struct cudaMemLocation *locations,
+                                                size_t *first, size_t n_locations, unsigned long long flags, cudaStream_t stream)
+{
+    (void)locations, (void)first, (void)n_locations, (void)stream;
+    return batch(p, sizes, n, flags);
 }

@@ -2,7 +2,9 @@
 #define KS_HARNESS_EMULATED_RT_RT_H
 
 /* Inside of our libcudart.so.13: one process, one emulated device, everything under one lock, every operation complete when the
- * call returns (a legal execution of the asynchronous interface).  A fault is sticky as on a GPU: every later call returns it. */
+ * call returns (a legal execution of the asynchronous interface).  A fault is sticky as on a GPU: every later call returns it.
+ *
+ * Work on streams is a struct rt_op (op.h): run at once, or put into a graph while its stream is captured. */
 
 #include "harness/emulated_rt/kscc_emu.h"
 
@@ -15,6 +17,7 @@ struct rt_card {
     int blocks_per_sm, threads_per_sm;
     int l2_bytes;
     size_t memory_bytes;
+    int clock_khz, memory_clock_khz, bus_bits;
 };
 
 void rt_lock(void);
@@ -23,10 +26,17 @@ void rt_unlock(void);
 struct ks_emu *rt_emu(void);
 const struct rt_card *rt_card(void);
 cudaError_t rt_sticky(void);                                           /* the sticky error, or cudaSuccess */
+cudaError_t rt_last_error_exchange(cudaError_t e);                     /* the thread's last error */
+extern __thread bool rt_per_thread_default;                            /* inside of a _ptds or _ptsz function */
 cudaError_t rt_return(cudaError_t e);                                  /* remembers a failure for cudaGetLastError */
 cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err); /* maps; sticky ones are made so and reported */
 double rt_now_ns(void);                                                /* modelled time since the device was made */
 void rt_count_launch(void);
+/* A call that this device does not have: remembers why (kscc_emu_error) and says it where KSCC_EMU_EXPLAIN is set. */
+cudaError_t rt_refuse(const char *function, const char *reason);
+void rt_error_note(const char *text);            /* a call's error that is no fault of the device */
+cudaError_t rt_error_of_fault(const char *kind); /* error.c: kind of a finding */
+const char *rt_error_driver_name(int code);      /* NULL: the driver knows no such error */
 
 /* cost.c: adds the modelled time of one call (api_cost.def).  bus_bytes: moved between host and device; device_bytes: read and
  * written in device memory by an operation on the device, 0: none. */
@@ -53,19 +63,54 @@ void rt_order_gone(cudaStream_t stream);
 void rt_order_findings(struct ks_json *list);
 void rt_order_clear(void);
 
-/* Kernels and variables that the program registered.  Lock held. */
+/* registry.c, module.c: kernels, variables and the modules they come from.  Lock held. */
+#define RT_SHARED_DEFAULT (48u << 10)
+struct rt_module;
 struct rt_kernel {
-    const void *host; /* address of the host stub */
+    const void *host; /* address of the host stub; NULL: found by name */
     char *name;
     struct rt_module *module;
     size_t dynamic_shared_limit; /* cudaFuncAttributeMaxDynamicSharedMemorySize */
     int preferred_carveout;
+    bool non_portable_cluster;
+    int required_cluster[3];
 };
+/* `image`: fat binary, its wrapper, or NUL-terminated PTX; read now (a copy of PTX is kept) and loaded on first use. */
+struct rt_module *rt_module_new(const void *image, bool registered);
+struct rt_module *rt_module_find(const void *handle); /* NULL: not one */
+cudaError_t rt_module_load(struct rt_module *m);      /* no error when loaded before */
+struct ks_emu_module *rt_module_loaded(struct rt_module *m);
+void rt_module_free(struct rt_module *m);
+cudaError_t rt_module_kernel(struct rt_module *m, const char *name, struct rt_kernel **ret_kernel);
+size_t rt_module_kernel_count(struct rt_module *m);
+const char *rt_module_kernel_name(struct rt_module *m, size_t i);
+cudaError_t rt_modules_load_all(void); /* managed variables need their module before the first access */
+struct rt_kernel *rt_kernel_add(struct rt_module *m, const void *host, const char *name);
 struct rt_kernel *rt_kernel_find(const void *host_or_kernel);
+void rt_kernels_forget(struct rt_module *m);
+struct rt_kernel *rt_kernel_named(struct rt_module *m, const char *name);             /* known already, else NULL */
 cudaError_t rt_kernel_module(struct rt_kernel *k, struct ks_emu_module **ret_module); /* loads it on first use */
+cudaError_t rt_kernel_info(const void *function, struct rt_kernel **ret_kernel, struct ks_emu_func_info *ret_info);
+void rt_module_told(struct rt_module *m); /* just loaded: registers and managed variables of what was registered */
 /* Device address and size of a registered variable's host shadow. */
 cudaError_t rt_variable(const void *symbol, void **ret_address, size_t *ret_size);
-cudaError_t rt_modules_load_all(void); /* managed variables need their module before the first access */
+
+/* memory.c: allocations as the program sees them. */
+enum rt_memory { RT_MEMORY_DEVICE, RT_MEMORY_PINNED, RT_MEMORY_MANAGED, RT_MEMORY_REGISTERED };
+struct rt_allocation {
+    void *base; /* in the emulated device */
+    void *host; /* what the program calls it: base, or the registered host range */
+    size_t size_bytes;
+    enum rt_memory kind;
+    unsigned flags;
+    struct rt_pool *pool;
+};
+cudaError_t rt_allocate(void **ret_p, size_t size, enum rt_memory kind, unsigned flags, enum rt_api call);
+cudaError_t rt_release(void *p, enum rt_api call);       /* lock held */
+struct rt_allocation *rt_allocation_find(const void *p); /* around p; NULL: none */
+bool rt_on_device(const void *p);
+/* The default stream of a call: NULL, or the thread's own inside of a _ptds/_ptsz function. */
+cudaStream_t rt_default_stream(cudaStream_t stream);
 
 #define RT_BEGIN                                                                                                                 \
     rt_lock();                                                                                                                   \

@@ -23,8 +23,8 @@ static KS_VEC(struct {
 }) registers;
 
 static const struct rt_card cards[] = {
-#define X(arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory)                                             \
-    {arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory},
+#define X(arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory, clock, memory_clock, bus)                   \
+    {arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory, clock, memory_clock, bus},
 #include "harness/emulated_rt/card.def"
 #undef X
 };
@@ -95,6 +95,13 @@ cudaError_t rt_return(cudaError_t e)
     return e;
 }
 
+cudaError_t rt_last_error_exchange(cudaError_t e)
+{
+    cudaError_t old = last_error;
+    last_error = e;
+    return old;
+}
+
 static void print_findings(void)
 {
     struct ks_json *list = ks_emu_findings(device);
@@ -113,7 +120,7 @@ cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err)
         return cudaSuccess;
     cudaError_t e = code == KS_ERR_RANGE     ? cudaErrorInvalidConfiguration
                     : code == KS_ERR_TIMEOUT ? cudaErrorLaunchTimeout
-                    : code == KS_ERR_DEVICE  ? cudaErrorIllegalAddress
+                    : code == KS_ERR_DEVICE  ? rt_error_of_fault(ks_emu_fault_kind(device))
                                              : cudaErrorNotSupported;
     snprintf(error_text, sizeof error_text, "%s", err->message);
     if (code == KS_ERR_RANGE)
@@ -125,6 +132,21 @@ cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err)
         print_findings();
     }
     return e;
+}
+
+void rt_error_note(const char *text)
+{
+    snprintf(error_text, sizeof error_text, "%s", text);
+    if (!quiet && getenv("KSCC_EMU_EXPLAIN"))
+        fprintf(stderr, "kscc emulated device: %s\n", text);
+}
+
+cudaError_t rt_refuse(const char *function, const char *reason)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s: %s", function, reason);
+    rt_error_note(text);
+    return rt_return(cudaErrorNotSupported);
 }
 
 double rt_now_ns(void)

@@ -1,33 +1,53 @@
-/* Streams and events.  Every operation is complete when its call returns, so waiting is checking the handle; event times are the
- * device's modelled clock. */
-#include "harness/emulated_rt/rt.h"
+/* Streams.  Every operation is complete when its call returns, so waiting is checking the handle. */
+#include "harness/emulated_rt/op.h"
 
 #include "base/str.h"
+
+#include <string.h>
+
+#define LEAST_PRIORITY    0
+#define GREATEST_PRIORITY (-5)
+#define MAX_STREAM_ATTR   8
 
 struct stream {
     unsigned flags;
     int priority;
     unsigned long long id;
-};
-struct event {
-    double at_ns;
-    bool recorded, timing;
-    struct rt_clock clock;
+    unsigned n_attributes;
+    struct {
+        cudaStreamAttrID id;
+        cudaStreamAttrValue value;
+    } attributes[MAX_STREAM_ATTR];
 };
 
 static KS_VEC(struct stream *) streams;
-static KS_VEC(struct event *) events;
 static unsigned long long next_id = 3;
+
+__thread bool rt_per_thread_default;
+
+cudaStream_t rt_default_stream(cudaStream_t stream)
+{
+    return !stream && rt_per_thread_default ? cudaStreamPerThread : stream;
+}
+
+static struct stream *stream_find(cudaStream_t stream)
+{
+    for (size_t i = 0; i < streams.n; i++)
+        if ((void *)streams.data[i] == (void *)stream)
+            return streams.data[i];
+    return NULL;
+}
 
 /* Handles 0, 1 and 2 are the default, legacy and per-thread streams. */
 bool rt_stream_valid(cudaStream_t stream)
 {
-    if ((uintptr_t)stream <= 2)
-        return true;
-    for (size_t i = 0; i < streams.n; i++)
-        if ((void *)streams.data[i] == (void *)stream)
-            return true;
-    return false;
+    return (uintptr_t)stream <= 2 || stream_find(stream);
+}
+
+bool rt_stream_blocking(cudaStream_t stream)
+{
+    const struct stream *s = stream_find(stream);
+    return !s || !(s->flags & cudaStreamNonBlocking); /* the thread's default stream blocks */
 }
 
 static void spend(enum rt_api call)
@@ -37,30 +57,17 @@ static void spend(enum rt_api call)
         rt_spend(emu, call, 0, 0);
 }
 
-bool rt_stream_blocking(cudaStream_t stream);
-bool rt_stream_blocking(cudaStream_t stream)
-{
-    for (size_t i = 0; i < streams.n; i++)
-        if ((void *)streams.data[i] == (void *)stream)
-            return !(streams.data[i]->flags & cudaStreamNonBlocking);
-    return true; /* the thread's default stream */
-}
-
-static struct event *event_find(cudaEvent_t e)
-{
-    for (size_t i = 0; i < events.n; i++)
-        if ((void *)events.data[i] == (void *)e)
-            return events.data[i];
-    return NULL;
-}
-
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret_stream, unsigned flags, int priority)
 {
+    if (!ret_stream || flags & ~(unsigned)cudaStreamNonBlocking)
+        return rt_return(cudaErrorInvalidValue);
     rt_lock();
+    if (!rt_emu())
+        RT_END(rt_sticky());
     spend(RT_API_stream_create);
     struct stream *s = ks_xcalloc(1, sizeof *s);
     s->flags = flags;
-    s->priority = priority;
+    s->priority = priority > LEAST_PRIORITY ? LEAST_PRIORITY : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
     s->id = next_id++;
     ks_vec_push(&streams, s);
     *ret_stream = (cudaStream_t)(void *)s;
@@ -84,6 +91,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     for (size_t i = 0; i < streams.n; i++)
         if ((void *)streams.data[i] == (void *)stream) {
             rt_order_gone(stream);
+            rt_capture_stream_gone(stream);
             free(streams.data[i]);
             streams.data[i] = streams.data[--streams.n];
             RT_END(cudaSuccess);
@@ -91,138 +99,119 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     RT_END(cudaErrorInvalidResourceHandle);
 }
 
-static cudaError_t stream_check(cudaStream_t stream)
-{
-    rt_lock();
-    cudaError_t e = rt_stream_valid(stream) ? rt_sticky() : cudaErrorInvalidResourceHandle;
-    RT_END(e);
-}
-
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     rt_lock();
+    stream = rt_default_stream(stream);
+    if (!rt_stream_valid(stream))
+        RT_END(cudaErrorInvalidResourceHandle);
+    cudaError_t e = rt_capture_sync(stream);
+    if (e != cudaSuccess)
+        RT_END(e);
     spend(RT_API_synchronize);
     struct rt_clock done = rt_order_record(stream);
     rt_order_host_waits(&done);
-    rt_unlock();
-    return stream_check(stream);
+    RT_END(rt_sticky());
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return stream_check(stream);
+    rt_lock();
+    stream = rt_default_stream(stream);
+    cudaError_t e = rt_stream_valid(stream) ? rt_capture_sync(stream) : cudaErrorInvalidResourceHandle;
+    RT_END(e == cudaSuccess ? rt_sticky() : e);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
-    (void)flags;
     rt_lock();
+    stream = rt_default_stream(stream);
+    if (flags & ~(unsigned)cudaEventWaitExternal)
+        RT_END(cudaErrorInvalidValue);
+    if (!rt_stream_valid(stream) || !rt_event_valid(event))
+        RT_END(cudaErrorInvalidResourceHandle);
     spend(RT_API_stream_wait);
-    const struct event *ev = event_find(event);
-    if (ev && rt_stream_valid(stream))
-        rt_order_wait(stream, &ev->clock);
-    rt_unlock();
-    return stream_check(stream);
+    if (rt_capture_event(event) && !(flags & cudaEventWaitExternal))
+        RT_END(rt_capture_wait(event, stream));
+    struct rt_op op = {.kind = RT_OP_WAIT, .event = event};
+    bool capturing;
+    cudaError_t e = rt_capture_check(stream, &capturing);
+    if (e == cudaSuccess && capturing && !(flags & cudaEventWaitExternal))
+        e = cudaErrorStreamCaptureIsolation; /* an event from outside of the capture */
+    RT_END(e == cudaSuccess ? rt_submit(&op, stream) : e);
 }
 
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *ret_flags)
-{
-    *ret_flags = (uintptr_t)stream <= 2 ? 0 : ((struct stream *)(void *)stream)->flags;
-    return stream_check(stream);
-}
+#define STREAM_GET(type, name, of_default, of_stream)                                                                            \
+    cudaError_t name(cudaStream_t stream, type *ret)                                                                             \
+    {                                                                                                                            \
+        rt_lock();                                                                                                               \
+        stream = rt_default_stream(stream);                                                                                      \
+        const struct stream *s = stream_find(stream);                                                                            \
+        if (!ret || !rt_stream_valid(stream))                                                                                    \
+            RT_END(ret ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);                                                \
+        *ret = s ? (of_stream) : (of_default);                                                                                   \
+        RT_END(cudaSuccess);                                                                                                     \
+    }
 
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *ret_priority)
-{
-    *ret_priority = (uintptr_t)stream <= 2 ? 0 : ((struct stream *)(void *)stream)->priority;
-    return stream_check(stream);
-}
+STREAM_GET(unsigned, cudaStreamGetFlags, cudaStreamDefault, s->flags)
+STREAM_GET(int, cudaStreamGetPriority, 0, s->priority)
+STREAM_GET(unsigned long long, cudaStreamGetId, stream == cudaStreamPerThread ? 2 : 1, s->id)
+STREAM_GET(int, cudaStreamGetDevice, 0, 0)
 
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *ret_id)
-{
-    *ret_id = (uintptr_t)stream <= 2 ? (uintptr_t)stream : ((struct stream *)(void *)stream)->id;
-    return stream_check(stream);
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status)
-{
-    *ret_status = cudaStreamCaptureStatusNone;
-    return stream_check(stream);
-}
-
+/* Attributes are hints (cache windows, how the host waits): kept and given back. */
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attr, const cudaStreamAttrValue *value)
 {
-    (void)attr, (void)value;
-    return stream_check(stream);
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret_event, unsigned flags)
-{
     rt_lock();
-    spend(RT_API_event_create);
-    struct event *ev = ks_xcalloc(1, sizeof *ev);
-    ev->timing = !(flags & cudaEventDisableTiming);
-    ks_vec_push(&events, ev);
-    *ret_event = (cudaEvent_t)(void *)ev;
+    struct stream *s = stream_find(rt_default_stream(stream));
+    if (!rt_stream_valid(stream) || !value)
+        RT_END(value ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+    unsigned i = 0;
+    while (s && i < s->n_attributes && s->attributes[i].id != attr)
+        i++;
+    if (s && i == MAX_STREAM_ATTR)
+        RT_END(cudaErrorInvalidValue);
+    if (s) {
+        s->attributes[i].id = attr;
+        s->attributes[i].value = *value;
+        s->n_attributes += i == s->n_attributes;
+    }
     RT_END(cudaSuccess);
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t *ret_event)
-{
-    return cudaEventCreateWithFlags(ret_event, 0);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t e)
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attr, cudaStreamAttrValue *ret)
 {
     rt_lock();
-    for (size_t i = 0; i < events.n; i++)
-        if ((void *)events.data[i] == (void *)e) {
-            free(events.data[i]);
-            events.data[i] = events.data[--events.n];
-            RT_END(cudaSuccess);
-        }
-    RT_END(cudaErrorInvalidResourceHandle);
+    const struct stream *s = stream_find(rt_default_stream(stream));
+    if (!rt_stream_valid(stream) || !ret)
+        RT_END(ret ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+    memset(ret, 0, sizeof *ret);
+    if (attr == cudaLaunchAttributePriority)
+        ret->priority = s ? s->priority : 0;
+    for (unsigned i = 0; s && i < s->n_attributes; i++)
+        if (s->attributes[i].id == attr)
+            *ret = s->attributes[i].value;
+    RT_END(cudaSuccess);
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t stream, unsigned flags)
+cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 {
-    (void)flags;
     rt_lock();
-    spend(RT_API_event_record);
-    struct event *ev = event_find(e);
-    if (!ev || !rt_stream_valid(stream))
+    struct stream *to = stream_find(rt_default_stream(dst));
+    const struct stream *from = stream_find(rt_default_stream(src));
+    if (!rt_stream_valid(dst) || !rt_stream_valid(src))
         RT_END(cudaErrorInvalidResourceHandle);
-    ev->at_ns = rt_now_ns();
-    ev->recorded = true;
-    ev->clock = rt_order_record(stream);
-    RT_END(rt_sticky());
+    if (to && from) {
+        to->n_attributes = from->n_attributes;
+        memcpy(to->attributes, from->attributes, sizeof to->attributes);
+    }
+    RT_END(cudaSuccess);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream)
+cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest)
 {
-    return cudaEventRecordWithFlags(e, stream, 0);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t e)
-{
-    rt_lock();
-    spend(RT_API_synchronize);
-    const struct event *ev = event_find(e);
-    if (ev)
-        rt_order_host_waits(&ev->clock);
-    RT_END(ev ? rt_sticky() : cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t e)
-{
-    return cudaEventSynchronize(e);
-}
-
-cudaError_t cudaEventElapsedTime(float *ret_ms, cudaEvent_t start, cudaEvent_t end)
-{
-    rt_lock();
-    struct event *a = event_find(start), *b = event_find(end);
-    if (!a || !b || !a->recorded || !b->recorded || !a->timing || !b->timing)
-        RT_END(cudaErrorInvalidResourceHandle);
-    *ret_ms = (float)((b->at_ns - a->at_ns) / 1e6);
-    RT_END(rt_sticky());
+    if (ret_least)
+        *ret_least = LEAST_PRIORITY;
+    if (ret_greatest)
+        *ret_greatest = GREATEST_PRIORITY;
+    return cudaSuccess;
 }
