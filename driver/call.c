@@ -28,16 +28,17 @@ static enum ks_code read_settings(const struct ks_cmdline *c, struct ks_settings
     return code;
 }
 
-/* "kscc /path/to/nvcc -c a.cu", as CMAKE_CUDA_COMPILER_LAUNCHER calls: a line that nvcc itself rejects.
- * Returns the named nvcc (caller frees) or NULL. */
+/* "kscc /path/to/nvcc -c a.cu", as CMAKE_CUDA_COMPILER_LAUNCHER calls: a line that nvcc itself rejects.  The compiler may be kscc
+ * under whatever name.  Returns it (caller frees) or NULL. */
 static char *launched_nvcc(char *const *argv)
 {
-    if (!argv[0] || !argv[1] || strcmp(ks_path_base(argv[1]), "nvcc") != 0)
+    if (!argv[0] || !argv[1] || argv[1][0] == '-' || strchr(ks_path_base(argv[1]), '.'))
         return NULL;
+    bool named_nvcc = strcmp(ks_path_base(argv[1]), "nvcc") == 0;
     char *path = NULL;
-    if (ks_path_search(argv[1], &path, NULL) != KS_OK)
+    if ((!named_nvcc && !strchr(argv[1], '/')) || ks_path_search(argv[1], &path, NULL) != KS_OK)
         return NULL;
-    if (ks_file_is_executable(path))
+    if (ks_file_is_executable(path) && (named_nvcc || ks_nvcc_is_self(path)))
         return path;
     free(path);
     return NULL;
@@ -63,6 +64,14 @@ void ks_call_release(struct ks_call *call)
 bool ks_call_asks(const struct ks_call *call)
 {
     return call->cmdline.has_ours || call->settings.o_agent;
+}
+
+void ks_call_mark_ours(const struct ks_call *call, bool *ret_ours)
+{
+    const struct ks_words *w = &call->cmdline.words;
+    for (size_t i = 0, k = 0; i < w->n; i++)
+        if (w->data[i].source == KS_WORD_ARGV && w->data[i].file_option == KS_NO_WORD)
+            ret_ours[k++] = w->data[i].ours;
 }
 
 enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **ret_path, struct ks_err *err)

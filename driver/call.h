@@ -23,6 +23,8 @@ void ks_call_read(char *const *argv, struct ks_call *ret);
 void ks_call_release(struct ks_call *call);
 /* Whether anything but plain nvcc is asked for: a switch of ours, or KSCC_O_AGENT. */
 bool ks_call_asks(const struct ks_call *call);
+/* ret_ours[i]: argv[i + 1] is a switch of ours; as long as the line. */
+void ks_call_mark_ours(const struct ks_call *call, bool *ret_ours);
 /* The real nvcc of this call.  Caller frees. */
 KS_NODISCARD enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **ret_path, struct ks_err *err);
 /* The line for nvcc without our switches.  Takes them out of this process's NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS as well. */

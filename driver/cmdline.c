@@ -4,10 +4,12 @@
 #include "base/limits.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 bool ks_word_is_ours(const char *text)
 {
-    return strcmp(text, "-O-agent") == 0 || ks_str_starts(text, "-O-agent=") || ks_str_starts(text, "--kscc-");
+    return strcmp(text, "-O-agent") == 0 || strcmp(text, "-###") == 0 || ks_str_starts(text, "-O-agent=") ||
+           ks_str_starts(text, "--kscc-");
 }
 
 static void not_understood(struct ks_cmdline *c, const char *why, const char *what)
@@ -26,6 +28,12 @@ static size_t depth_of(const struct ks_cmdline *c, size_t word)
     return depth;
 }
 
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Reads the files of an --options-file and inserts their words after its value.  Word indices recorded so far stay valid, because
  * only later words move. */
 static void insert_files(struct ks_cmdline *c, size_t option, size_t value_word, const char *value)
@@ -40,10 +48,11 @@ static void insert_files(struct ks_cmdline *c, size_t option, size_t value_word,
     for (size_t i = 0; i < n; i++) {
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
         struct ks_err err;
-        if (ks_file_read(paths[i], KS_MAX_ARGV_BYTES, &text, &err) != KS_OK)
+        /* a pipe can be read once, and nvcc is the one to read it */
+        if (!is_regular(paths[i]) || ks_file_read(paths[i], KS_MAX_ARGV_BYTES, &text, &err) != KS_OK)
             not_understood(c, "unreadable options file", paths[i]);
         else
-            ks_words_split(ks_str_cstr(&text), text.len, c->words.data[option].source, option, c->arena, &more);
+            ks_words_split_file(ks_str_cstr(&text), text.len, c->words.data[option].source, option, c->arena, &more);
     }
     c->words.data[option].is_files = true;
     c->words.data[value_word].is_files = true;
@@ -67,15 +76,16 @@ static size_t take_option(struct ks_cmdline *c, size_t i, const struct ks_flag *
 {
     struct ks_item item = {.flag = flag, .word = i, .value_word = KS_NO_WORD};
     size_t last = i;
-    if (ks_flag_takes_value(flag)) {
-        if (!glued && i + 1 == c->words.n) {
-            not_understood(c, "missing value of", c->words.data[i].text);
-            return i;
-        }
-        if (!glued)
-            last = i + 1;
+    const char *next = i + 1 < c->words.n ? c->words.data[i + 1].text : NULL;
+    bool eats = !glued && ks_flag_eats_next(flag, next);
+    if (eats && !next) {
+        not_understood(c, "missing value of", c->words.data[i].text);
+        return i;
+    }
+    if (glued || eats) {
+        last = eats ? i + 1 : i;
         item.value_word = last;
-        item.value = glued ? glued : c->words.data[last].text;
+        item.value = glued ? glued : next;
     }
     ks_vec_push(&c->items, item);
     if (flag->bits & KS_FLAG_FORWARD)
@@ -113,19 +123,19 @@ void ks_cmdline_parse(char *const *argv, const char *prepend, const char *append
 {
     struct ks_cmdline c = {.arena = arena, .argv = argv, .prepend = prepend, .append = append};
     if (prepend)
-        ks_words_split(prepend, strlen(prepend), KS_WORD_PREPEND, KS_NO_WORD, arena, &c.words);
+        ks_words_split_env(prepend, KS_WORD_PREPEND, arena, &c.words);
     for (size_t i = 1; argv[0] && argv[i]; i++) {
         struct ks_word w = {.text = argv[i], .source = KS_WORD_ARGV, .file_option = KS_NO_WORD};
         ks_vec_push(&c.words, w);
     }
     if (append)
-        ks_words_split(append, strlen(append), KS_WORD_APPEND, KS_NO_WORD, arena, &c.words);
+        ks_words_split_env(append, KS_WORD_APPEND, arena, &c.words);
     const char *unknown = NULL;
     for (size_t i = 0; i < c.words.n; i++) {
         const char *text = c.words.data[i].text, *glued = NULL;
         const struct ks_flag *flag;
         if (ks_word_is_ours(text)) {
-            mark_ours(&c, i);
+            mark_ours(&c, i); /* also "-###", which forwarding would hand to gcc: there it would run nothing either */
         } else if ((flag = ks_flag_match(text, &glued))) {
             i = take_option(&c, i, flag, glued);
         } else if (text[0] == '-' && text[1]) {
@@ -186,14 +196,20 @@ static void mark_option_words(const struct ks_cmdline *c, size_t option, bool *s
         }
 }
 
-static void add_env_word(const struct ks_word *w, const char *variable, struct ks_str *out)
+/* A variable that names an options file with a switch of ours is given up: its grammar cannot say every word of a file. */
+static bool variable_is_opened(const struct ks_cmdline *c, enum ks_word_source source)
+{
+    for (size_t i = 0; i < c->words.n; i++)
+        if (c->words.data[i].source == source && c->words.data[i].opened)
+            return true;
+    return false;
+}
+
+static void add_env_word(const struct ks_word *w, struct ks_str *out)
 {
     if (out->len)
         ks_str_addc(out, ' ');
-    if (w->file_option == KS_NO_WORD)
-        ks_str_addn(out, variable + w->begin, w->end - w->begin);
-    else
-        ks_word_quote(w->text, out);
+    ks_str_add(out, w->text);
 }
 
 void ks_cmdline_nvcc_argv(const struct ks_cmdline *c, const char *nvcc, struct ks_args *out, struct ks_str *prepend,
@@ -203,6 +219,9 @@ void ks_cmdline_nvcc_argv(const struct ks_cmdline *c, const char *nvcc, struct k
     for (size_t i = 0; i < c->words.n; i++)
         if (c->words.data[i].opened)
             mark_option_words(c, i, skip);
+    const bool opened[] = {[KS_WORD_PREPEND] = variable_is_opened(c, KS_WORD_PREPEND),
+                           [KS_WORD_ARGV] = true,
+                           [KS_WORD_APPEND] = variable_is_opened(c, KS_WORD_APPEND)};
     bool changed = false;
     ks_args_add(out, nvcc);
     for (size_t i = 0; i < c->words.n; i++) {
@@ -211,12 +230,10 @@ void ks_cmdline_nvcc_argv(const struct ks_cmdline *c, const char *nvcc, struct k
             changed = true;
         if (skip[i] || !word_is_passed(c, i))
             continue;
-        if (w->source == KS_WORD_ARGV)
+        if (opened[w->source])
             ks_args_add(out, w->text);
-        else if (w->source == KS_WORD_PREPEND)
-            add_env_word(w, c->prepend, prepend);
-        else
-            add_env_word(w, c->append, append);
+        else if (w->file_option == KS_NO_WORD)
+            add_env_word(w, w->source == KS_WORD_PREPEND ? prepend : append);
     }
     *ret_env_changed = changed;
 }

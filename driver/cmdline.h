@@ -35,7 +35,7 @@ struct ks_cmdline {
     const char *prepend, *append; /* NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS, NULL: not set */
 };
 
-/* True for the words that are switches of ours: -O-agent, -O-agent=..., --kscc-... */
+/* True for the words that are switches of ours: -O-agent, -O-agent=..., --kscc-..., -### */
 bool ks_word_is_ours(const char *text);
 
 /* Never fails: what cannot be read or understood is recorded.  argv[0] is skipped.  Arena: everything in *ret but the vectors. */

@@ -7,11 +7,16 @@
 #include "driver/options.h"
 #include "driver/pipeline.h"
 #include "driver/say.h"
+#include "driver/show.h"
 #include "driver/stand_aside.h"
+#include "driver/stats.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What make and shells report for a command that is not there. */
 #define STATUS_NO_NVCC 127
@@ -22,6 +27,16 @@ static int fail_without_nvcc(const struct ks_err *err)
     return STATUS_NO_NVCC;
 }
 
+/* Standard streams that the caller closed: from here on files are opened that must not take their numbers. */
+static void use_closed_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            int null = open("/dev/null", O_RDWR);
+            (void)null; /* the lowest number free is this one */
+        }
+}
+
 /* Baseline first, exactly as asked; then the agent, which can only replace an object that is already there. */
 static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settings *s, char *const *baseline_argv)
 {
@@ -29,8 +44,11 @@ static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settin
     struct ks_wait_status status;
     if (ks_nvcc_run(baseline_argv, &status, &err) != KS_OK)
         return fail_without_nvcc(&err);
-    if (status.by_signal || status.value != 0)
+    if (status.by_signal || status.value != 0) {
+        ks_stats_count(KS_STAT_BASELINE_FAILED);
         ks_end_like(&status);
+    }
+    use_closed_streams();
     /* the flags in these variables are words of our own lines from here on */
     unsetenv("NVCC_PREPEND_FLAGS");
     unsetenv("NVCC_APPEND_FLAGS");
@@ -63,8 +81,10 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
     ks_args_init(&clean);
     ks_call_take_out(call, nvcc, &clean);
     /* with a wrong value nobody knows what was wanted: it is said wherever an agent would have spoken */
-    struct ks_stand_aside aside = s->o_agent || bad_settings ? ks_stand_aside(c) : (struct ks_stand_aside){true, NULL};
+    struct ks_stand_aside aside =
+        s->o_agent || bad_settings ? ks_stand_aside(c) : (struct ks_stand_aside){true, KS_STAT_PLAIN, NULL};
     ks_say_quiet(s->quiet);
+    ks_stats_use(s->dir);
     if (!aside.yes && !bad_settings && s->policy != KS_POLICY_OFF)
         return compile_with_agent(c, s, clean.v);
     if (bad_settings && (!aside.yes || aside.reason))
@@ -74,6 +94,7 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
     else if (!aside.yes)
         ks_say(KS_SEV_REMARK, "policy is off, compiling with nvcc only");
     struct ks_err err;
+    ks_stats_count(aside.yes ? aside.stat : bad_settings ? KS_STAT_BAD_VALUE : KS_STAT_POLICY_OFF);
     ks_nvcc_exec(clean.v, &err);
     return fail_without_nvcc(&err);
 }
@@ -83,7 +104,9 @@ int ks_compile(char *const *argv, const char *nvcc)
     struct ks_call call;
     ks_call_read(argv, &call);
     bool about = call.settings.show_version || call.settings.show_help;
-    int status = about ? print_about(&call.settings) : compile_call(&call, nvcc);
+    int status = about                         ? print_about(&call.settings)
+                 : call.settings.show_commands ? ks_show_commands(&call, nvcc)
+                                               : compile_call(&call, nvcc);
     ks_call_release(&call);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/search.h"
+#include "driver/stats.h"
 #include "driver/signature.h"
 #include "driver/stop.h"
 #include "driver/work_dir.h"
@@ -336,9 +337,15 @@ static bool find_certificate(struct running *r, struct ks_entry_context *ret_whe
         *ret_where = *x;
         known = look_up(x, r);
     }
-    if (known != KS_KNOWN_NOTHING)
+    if (known != KS_KNOWN_NOTHING) {
+        ks_stats_count(known == KS_KNOWN_CERTIFICATE ? KS_STAT_HITS
+                       : known == KS_KNOWN_NO_GAIN   ? KS_STAT_KNOWN_NO_GAIN
+                                                     : KS_STAT_NOT_ALLOWED);
         return known == KS_KNOWN_CERTIFICATE;
+    }
+    ks_stats_count(KS_STAT_AGENT_RUNS);
     bool ran = run_search(r);
+    ks_stats_count(!ran ? KS_STAT_AGENT_FAILED : r->result.confirm ? KS_STAT_GATE_PASSED : KS_STAT_NO_GAIN);
     if (!ran || !r->result.confirm) {
         if (ks_known_older(x, r->key))
             return true;
@@ -359,8 +366,11 @@ bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contrac
 {
     struct ks_signature signature;
     char key[65];
-    if (!bind(x, contract, &signature))
+    ks_stats_count(KS_STAT_ENTRIES);
+    if (!bind(x, contract, &signature)) {
+        ks_stats_count(KS_STAT_MISFIT);
         return false;
+    }
     struct ks_json *contract_json = ks_contract_to_json(contract);
     content_key(x, contract_json, key);
     struct running r = {.x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key};

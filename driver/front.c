@@ -7,9 +7,11 @@
 
 #include "base/file.h"
 #include "driver/call.h"
+#include "driver/host.h"
 #include "driver/nvcc.h"
 #include "driver/paths.h"
 #include "driver/say.h"
+#include "driver/stats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,6 +75,18 @@ static int become_nvcc(const struct ks_call *call, const char *nvcc)
     return fail(&err);
 }
 
+/* Returns KS_OK when the line is nvcc's. */
+static enum ks_code become_host_compiler(const struct ks_call *call, struct ks_err *err)
+{
+    KS_AUTO_ARGS struct ks_args line;
+    enum ks_code code = KS_OK;
+    ks_args_init(&line);
+    if (call->settings.show_commands || !ks_host_takes(call, &line, &code, err) || code != KS_OK)
+        return code;
+    ks_stats_count(KS_STAT_HOST);
+    return ks_nvcc_exec(line.v, err);
+}
+
 /* Comes back only when no other program could be become. */
 static int compile(const struct ks_call *call)
 {
@@ -80,13 +94,28 @@ static int compile(const struct ks_call *call)
     KS_AUTO_FREE char *nvcc = NULL;
     if (call->settings.show_help || call->settings.show_version)
         return ask_core(call->argv);
-    if (ks_call_find_nvcc(call, &nvcc, &err) != KS_OK)
+    ks_stats_use(call->settings.dir);
+    if (!call->settings.show_commands)
+        ks_stats_count(KS_STAT_CALLS);
+    if (become_host_compiler(call, &err) != KS_OK || ks_call_find_nvcc(call, &nvcc, &err) != KS_OK)
         return fail(&err);
     if (ks_call_asks(call)) {
         become_core(nvcc, call->argv, &err);
         ks_say_instead(&err, "compiling with nvcc only");
     }
+    ks_stats_count(KS_STAT_PLAIN);
     return become_nvcc(call, nvcc);
+}
+
+/* "kscc store": a command, unless nvcc would take it for a source, which needs -x and the file. */
+static bool is_command_line(char **argv)
+{
+    if (!is_command(argv[1]))
+        return false;
+    bool has_language = false;
+    for (size_t i = 2; argv[i]; i++)
+        has_language |= strcmp(argv[i], "-x") == 0 || ks_str_starts(argv[i], "-x=") || strcmp(argv[i], "--x") == 0;
+    return !has_language || !ks_file_exists(argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -97,7 +126,7 @@ int main(int argc, char **argv)
         ks_nvcc_exec_host_compiler(argv, &err);
         return fail(&err);
     }
-    if (argc > 1 && strcmp(name, "nvcc") != 0 && is_command(argv[1]))
+    if (argc > 1 && strcmp(name, "nvcc") != 0 && is_command_line(argv))
         return ask_core(argv);
     struct ks_call call;
     ks_call_read(argv, &call);

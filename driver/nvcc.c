@@ -1,164 +1,15 @@
 #include "driver/nvcc.h"
 
-#include "base/file.h"
 #include "base/process.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- finding -------------------------------------------------------------------------------------------------------- */
-
-/* Two copies of kscc, both called nvcc, would run each other for ever: equal contents count as ourselves. */
-static bool same_contents(const char *a, const char *b)
-{
-    FILE *fa = fopen(a, "re"), *fb = fopen(b, "re");
-    bool same = fa && fb;
-    while (same) {
-        char ba[1 << 14], bb[1 << 14];
-        size_t na = fread(ba, 1, sizeof(ba), fa), nb = fread(bb, 1, sizeof(bb), fb);
-        same = na == nb && memcmp(ba, bb, na) == 0;
-        if (na == 0)
-            break;
-    }
-    if (fa)
-        fclose(fa);
-    if (fb)
-        fclose(fb);
-    return same;
-}
-
-bool ks_nvcc_is_self(const char *path)
-{
-    struct stat self, other;
-    if (stat("/proc/self/exe", &self) < 0 || stat(path, &other) < 0)
-        return false;
-    if (self.st_dev == other.st_dev && self.st_ino == other.st_ino)
-        return true;
-    return self.st_size == other.st_size && same_contents("/proc/self/exe", path);
-}
-
-/* First executable `name` of the PATH that is not this program; caller frees, NULL: none. */
-static char *path_without_self(const char *name)
-{
-    const char *path = getenv("PATH");
-    while (path) {
-        size_t len = strcspn(path, ":");
-        KS_AUTO_STR struct ks_str file = KS_STR_INIT;
-        ks_str_addn(&file, len ? path : ".", len ? len : 1);
-        ks_str_addf(&file, "/%s", name);
-        if (ks_file_is_executable(ks_str_cstr(&file)) && !ks_nvcc_is_self(ks_str_cstr(&file)))
-            return ks_str_detach(&file, NULL);
-        path = path[len] ? path + len + 1 : NULL;
-    }
-    return NULL;
-}
-
-/* argv[0] must be absolute, but only by putting the current folder in front: links stay. */
-static char *make_absolute(char *path)
-{
-    char cwd[PATH_MAX];
-    if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)))
-        return path;
-    KS_AUTO_STR struct ks_str abs = KS_STR_INIT;
-    ks_str_addf(&abs, "%s/%s", cwd, path);
-    free(path);
-    return ks_str_detach(&abs, NULL);
-}
-
-enum ks_code ks_nvcc_find(const char *given, char **ret_path, struct ks_err *err)
-{
-    if (given) {
-        if (!ks_file_is_executable(given))
-            return ks_fail(err, KS_ERR_NOT_FOUND, "cannot run '%s' as nvcc: no executable file", given);
-        if (ks_nvcc_is_self(given))
-            return ks_fail(err, KS_ERR_NOT_FOUND, "cannot use '%s' as the real nvcc: it is kscc", given);
-        *ret_path = make_absolute(ks_xstrdup(given));
-        return KS_OK;
-    }
-    char *found = path_without_self("nvcc");
-    if (found) {
-        *ret_path = make_absolute(found);
-        return KS_OK;
-    }
-    KS_AUTO_STR struct ks_str brought = KS_STR_INIT; /* the toolkit that bootstrap brings where none is installed */
-    KS_AUTO_FREE char *self_dir = NULL;
-    struct ks_err ignored;
-    if (ks_path_self_dir(&self_dir, &ignored) == KS_OK)
-        ks_path_join(&brought, self_dir, "../cuda/nvidia/cu13");
-    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", ks_str_cstr(&brought)};
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        KS_AUTO_STR struct ks_str file = KS_STR_INIT;
-        if (!roots[i] || !*roots[i])
-            continue;
-        ks_str_addf(&file, "%s/bin/nvcc", roots[i]);
-        if (ks_file_is_executable(ks_str_cstr(&file)) && !ks_nvcc_is_self(ks_str_cstr(&file))) {
-            *ret_path = make_absolute(ks_str_detach(&file, NULL));
-            return KS_OK;
-        }
-    }
-    return ks_fail(err, KS_ERR_NOT_FOUND,
-                   "cannot find nvcc (looked in PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda/bin; KSCC_NVCC=PATH names it)");
-}
-
-/* ---- recursion guard ------------------------------------------------------------------------------------------------ */
-
-static bool process_is_nvcc(pid_t pid)
-{
-    char link[64], exe[PATH_MAX];
-    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-    ssize_t n = readlink(link, exe, sizeof(exe) - 1);
-    if (n <= 0)
-        return false;
-    exe[n] = '\0';
-    return strcmp(ks_path_base(exe), "nvcc") == 0 && !ks_nvcc_is_self(exe);
-}
-
-static pid_t parent_of(pid_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "re");
-    int parent = 0;
-    if (f && fscanf(f, "%*d (%*[^)]) %*c %d", &parent) != 1)
-        parent = 0;
-    if (f)
-        fclose(f);
-    return parent;
-}
-
-/* nvcc puts _HERE_ and _SPACE_ into the environment of its children, and starts them directly or through one shell. */
-bool ks_nvcc_is_parent(void)
-{
-    if (!getenv("_HERE_") || !getenv("_SPACE_"))
-        return false;
-    pid_t parent = getppid();
-    return process_is_nvcc(parent) || process_is_nvcc(parent_of(parent));
-}
-
-enum ks_code ks_nvcc_exec_host_compiler(char *const *argv, struct ks_err *err)
-{
-    bool is_c = false;
-    for (size_t i = 1; argv[i]; i++)
-        if (strcmp(argv[i], "-x") == 0 && argv[i + 1])
-            is_c = strcmp(argv[i + 1], "c") == 0;
-    const char *name = is_c ? "gcc" : "g++";
-    KS_AUTO_FREE char *path = path_without_self(name);
-    if (!path)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find '%s', and kscc was called as nvcc's host compiler", name);
-    KS_AUTO_ARGS struct ks_args args;
-    ks_args_init(&args);
-    ks_args_add(&args, path);
-    ks_args_add_all(&args, argv + 1);
-    execv(path, args.v);
-    return ks_fail_errno(err, KS_ERR_IO, "cannot run '%s'", path);
-}
 
 /* ---- running -------------------------------------------------------------------------------------------------------- */
 
@@ -176,50 +27,81 @@ static void pass_on(int signal_number)
         kill((pid_t)child_pid, signal_number);
 }
 
-static enum ks_code spawn_and_wait(char *const *argv, const posix_spawnattr_t *attr, int *ret_status, struct ks_err *err)
+/* In the child, before exec: signals as they were found, and no life after the parent's, because a build that sees kscc die must
+ * not find an object growing later. */
+_Noreturn static void become_child(char *const *argv, const sigset_t *to_default, pid_t parent, int status_fd)
 {
-    extern char **environ;
-    pid_t pid;
-    int rc = posix_spawn(&pid, argv[0], NULL, attr, argv, environ);
-    if (rc != 0) {
-        errno = rc;
-        return ks_fail_errno(err, KS_ERR_IO, "cannot run '%s'", argv[0]);
-    }
-    child_pid = pid;
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    for (int i = 1; i < NSIG; i++)
+        if (sigismember(to_default, i) == 1)
+            sigaction(i, &by_default, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    execv(argv[0], argv);
+    ssize_t told = write(status_fd, &errno, sizeof(errno));
+    (void)told;
+    _exit(127);
+}
+
+static enum ks_code spawn_and_wait(char *const *argv, const sigset_t *to_default, int *ret_status, struct ks_err *err)
+{
+    int fds[2], failed = 0;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return ks_fail_errno(err, KS_ERR_IO, "cannot make a pipe");
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        become_child(argv, to_default, parent, fds[1]);
+    close(fds[1]);
+    ssize_t n = 0;
+    child_pid = pid > 0 ? pid : 0;
+    while (pid > 0 && (n = read(fds[0], &failed, sizeof(failed))) < 0 && errno == EINTR)
+        ;
+    close(fds[0]);
+    if (pid < 0)
+        return ks_fail_errno(err, KS_ERR_IO, "cannot start '%s'", argv[0]);
     pid_t got;
     do {
         got = waitpid(pid, ret_status, 0);
     } while (got < 0 && errno == EINTR);
     child_pid = 0;
+    if (n > 0) {
+        errno = failed;
+        return ks_fail_errno(err, KS_ERR_IO, "cannot run '%s'", argv[0]);
+    }
     return got < 0 ? ks_fail_errno(err, KS_ERR_IO, "cannot wait for '%s'", argv[0]) : KS_OK;
 }
 
+/* nvcc handles these by ending with a status of its own, HUP aside, which kills it. */
+static const int passed[] = {SIGTERM, SIGHUP, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
+static const int ignored[] = {SIGINT, SIGQUIT};
+#define N_PASSED  (sizeof(passed) / sizeof(passed[0]))
+#define N_IGNORED (sizeof(ignored) / sizeof(ignored[0]))
+
 enum ks_code ks_nvcc_run(char *const *argv, struct ks_wait_status *ret, struct ks_err *err)
 {
-    static const int ignored[] = {SIGINT, SIGQUIT}, passed[] = {SIGTERM, SIGHUP};
-    struct sigaction old_ignored[2], old_passed[2], ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    posix_spawnattr_t attr;
+    struct sigaction old_ignored[N_IGNORED], old_passed[N_PASSED], ignore = {.sa_handler = SIG_IGN};
     sigset_t defaults;
     sigemptyset(&defaults);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < N_IGNORED; i++) {
         sigaction(ignored[i], &ignore, &old_ignored[i]);
         /* nohup and background shells hand down ignored signals: the child must find what we found */
         if (old_ignored[i].sa_handler != SIG_IGN)
             sigaddset(&defaults, ignored[i]);
+    }
+    for (size_t i = 0; i < N_PASSED; i++) {
+        /* a fault of our own must not come back for ever */
+        struct sigaction pass = {.sa_handler = pass_on, .sa_flags = i < 2 ? 0 : (int)SA_RESETHAND};
         sigaction(passed[i], NULL, &old_passed[i]);
         if (old_passed[i].sa_handler != SIG_IGN)
             sigaction(passed[i], &pass, NULL);
     }
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigdefault(&attr, &defaults);
     int status = 0;
-    enum ks_code code = spawn_and_wait(argv, &attr, &status, err);
-    posix_spawnattr_destroy(&attr);
-    for (int i = 0; i < 2; i++) {
+    enum ks_code code = spawn_and_wait(argv, &defaults, &status, err);
+    for (size_t i = 0; i < N_IGNORED; i++)
         sigaction(ignored[i], &old_ignored[i], NULL);
+    for (size_t i = 0; i < N_PASSED; i++)
         sigaction(passed[i], &old_passed[i], NULL);
-    }
     if (code == KS_OK)
         *ret = WIFSIGNALED(status) ? (struct ks_wait_status){true, WTERMSIG(status)}
                                    : (struct ks_wait_status){false, WEXITSTATUS(status)};

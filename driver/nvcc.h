@@ -12,13 +12,19 @@
 
 #include <stdbool.h>
 
-/* Finds nvcc: `given` if not NULL, else the first `nvcc` on PATH that is not this program, else $CUDA_HOME/bin, $CUDA_PATH/bin
- * and /usr/local/cuda/bin.  Errors: KS_ERR_NOT_FOUND listing where it looked.  Caller frees *ret_path. */
+/* In the bin/ of a shim toolkit: a symbolic link to the nvcc it stands for. */
+#define KS_SHIM_LINK ".kscc-real-nvcc"
+
+/* Finds nvcc: `given` if not NULL, else that of the shim toolkit kscc was started through, else the first `nvcc` on PATH that is
+ * not this program, else $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin.  Errors: KS_ERR_NOT_FOUND listing where it
+ * looked. Caller frees *ret_path. */
 KS_NODISCARD enum ks_code ks_nvcc_find(const char *given, char **ret_path, struct ks_err *err);
-/* True when `path` is this program: the same file, or a copy of it. */
+/* True when `path` is this program: the same file, a copy of it, or a script that runs it. */
 bool ks_nvcc_is_self(const char *path);
 /* True when this process was started by nvcc as its host compiler ("-ccbin kscc", or gcc on PATH being kscc). */
 bool ks_nvcc_is_parent(void);
+/* The host compiler on PATH, gcc or g++, that is not this program; NULL: none.  Caller frees. */
+char *ks_host_compiler_find(bool cxx);
 /* Becomes the host compiler (recursion guard).  Returns only on failure. */
 enum ks_code ks_nvcc_exec_host_compiler(char *const *argv, struct ks_err *err);
 
@@ -30,8 +36,8 @@ struct ks_wait_status {
     bool by_signal;
     int value; /* exit status or signal number */
 };
-/* Runs nvcc as a child in this process group with everything inherited: INT and QUIT are left to the child, TERM and HUP are
- * passed on. */
+/* Runs nvcc as a child in this process group with everything inherited: INT and QUIT are left to the child, TERM, HUP and
+ * the signals that nvcc handles are passed on; any other that ends us ends it as well. */
 KS_NODISCARD enum ks_code ks_nvcc_run(char *const *argv, struct ks_wait_status *ret, struct ks_err *err);
 /* Ends this process the way the child ended. */
 _Noreturn void ks_end_like(const struct ks_wait_status *s);

@@ -14,6 +14,13 @@ bool ks_flag_takes_value(const struct ks_flag *flag)
     return flag->form != KS_FORM_NONE;
 }
 
+bool ks_flag_eats_next(const struct ks_flag *flag, const char *next)
+{
+    if (flag->form == KS_FORM_OPTIONAL)
+        return next && next[0] != '-';
+    return ks_flag_takes_value(flag);
+}
+
 bool ks_flag_is_list(const struct ks_flag *flag)
 {
     return flag->form == KS_FORM_LIST || flag->form == KS_FORM_JOINED_LIST;
@@ -26,7 +33,7 @@ bool ks_flag_is(const struct ks_flag *flag, const char *long_name)
 
 static bool name_equals(const char *name, const char *text, size_t len)
 {
-    return name[0] && strlen(name) == len && memcmp(name, text, len) == 0;
+    return name[0] == text[0] && len && strncmp(name, text, len) == 0 && !name[len];
 }
 
 /* nvcc: `--long[=value]`, `-short[=value]`; the exact spelling wins over a glued one-letter option ("-lib" is no -l). */

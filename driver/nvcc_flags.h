@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum ks_flag_form { KS_FORM_NONE, KS_FORM_VALUE, KS_FORM_LIST, KS_FORM_JOINED, KS_FORM_JOINED_LIST };
+enum ks_flag_form { KS_FORM_NONE, KS_FORM_VALUE, KS_FORM_OPTIONAL, KS_FORM_LIST, KS_FORM_JOINED, KS_FORM_JOINED_LIST };
 
 #define KS_FLAG_PHASE      0x0001u /* selects the phase at which nvcc stops */
 #define KS_FLAG_QUERY      0x0002u /* asks nvcc something: nothing is compiled for keeps */
@@ -24,6 +24,7 @@ enum ks_flag_form { KS_FORM_NONE, KS_FORM_VALUE, KS_FORM_LIST, KS_FORM_JOINED, K
 #define KS_FLAG_FILES      0x0800u /* --options-file */
 #define KS_FLAG_FORWARD    0x1000u /* unknown words go to the host tools */
 #define KS_FLAG_CCBIN      0x2000u /* host compiler */
+#define KS_FLAG_HOST       0x4000u /* gcc and g++ read the short name (and a long one that is spelled the same) as well */
 
 struct ks_flag {
     const char *long_name;
@@ -39,6 +40,8 @@ extern const size_t ks_n_flags;
  * that takes values the caller then takes the next word.  NULL: no option of nvcc's. */
 const struct ks_flag *ks_flag_match(const char *word, const char **ret_value);
 bool ks_flag_takes_value(const struct ks_flag *flag);
+/* Whether the word after the option is its value when none is inside the word itself; next: that word, NULL at the end. */
+bool ks_flag_eats_next(const struct ks_flag *flag, const char *next);
 bool ks_flag_is_list(const struct ks_flag *flag);
 bool ks_flag_is(const struct ks_flag *flag, const char *long_name);
 

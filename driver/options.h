@@ -30,6 +30,7 @@ struct ks_settings {
     const char *agent; /* "builtin", "file:DIR" */
     int ask;           /* enum ks_ask */
     const char *bank;  /* NULL: the one that comes with kscc */
+    int host;          /* enum ks_host_use (host.h) */
     const char *dir;   /* NULL: .kscc beside the source */
     const char *nvcc;  /* NULL: looked for */
     const char *trace; /* NULL: store only */
@@ -38,7 +39,7 @@ struct ks_settings {
     double delta, regress;
     int64_t sample; /* 0: the device's default */
     double trial_timeout_s;
-    bool fresh, quiet, require_gate, show_help, show_version;
+    bool fresh, quiet, require_gate, show_help, show_version, show_commands;
 };
 
 enum ks_option_form { KS_OPT_BARE, KS_OPT_EQUALS, KS_OPT_EITHER };

@@ -23,10 +23,16 @@ void ks_paths_bin(struct ks_str *out)
     ks_str_add(out, ks_path_self_dir(&self, NULL) == KS_OK ? self : ".");
 }
 
+/* Beside this program; a hard link or copy of it elsewhere finds the one on PATH. */
 void ks_paths_core(struct ks_str *out)
 {
+    KS_AUTO_FREE char *on_path = NULL;
     ks_paths_bin(out);
     ks_str_add(out, "/kscc-core");
+    if (!ks_file_is_executable(ks_str_cstr(out)) && ks_path_search("kscc-core", &on_path, NULL) == KS_OK) {
+        ks_str_clear(out);
+        ks_str_add(out, on_path);
+    }
 }
 
 void ks_paths_emulated(struct ks_str *out)

@@ -9,6 +9,7 @@
 #include "driver/entry.h"
 #include "driver/paths.h"
 #include "driver/say.h"
+#include "driver/stats.h"
 #include "driver/stop.h"
 #include "driver/store.h"
 
@@ -220,7 +221,7 @@ static bool emit(struct pipeline *p)
         ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object,
                         p->emissions[i].signature->entry, kept ? ks_str_cstr(&certificate) : "not kept");
     }
-    return p->n_emissions == p->n_contracts && !p->contracts_failed;
+    return true;
 }
 
 static void release(struct pipeline *p)
@@ -233,13 +234,38 @@ static void release(struct pipeline *p)
     ks_arena_release(&p->arena);
 }
 
+/* The list.  Each step says on stderr why it was the last. */
+static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc,
+                              size_t input)
+{
+    if (!open_unit(p, c, s, nvcc, input))
+        return KS_STAT_NOT_PARSED;
+    if (!read_contracts(p))
+        return p->contracts_failed ? KS_STAT_NO_CONTRACT : KS_STAT_NO_WORKLOAD;
+    if (!can_emit(p))
+        return KS_STAT_OBSTACLE;
+    if (!read_facts(p))
+        return KS_STAT_NOT_PARSED;
+    if (!choose_device(p))
+        return KS_STAT_NO_DEVICE;
+    if (!hash_unit(p))
+        return KS_STAT_NOT_HASHED;
+    if (!open_store(p))
+        return KS_STAT_NO_STORE;
+    if (!optimise_entries(p))
+        return KS_STAT_NO_ENTRY;
+    return emit(p) ? KS_STAT_EMITTED : KS_STAT_NOT_EMITTED;
+}
+
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
 {
     struct pipeline p = {.store = {.lock_fd = -1}, .read_only = {.lock_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
-    bool emitted = open_unit(&p, c, s, nvcc, input) && read_contracts(&p) && can_emit(&p) && read_facts(&p) &&
-                   choose_device(&p) && hash_unit(&p) && open_store(&p) && optimise_entries(&p) && emit(&p);
+    ks_stats_count(KS_STAT_UNITS);
+    enum ks_stat end = run_steps(&p, c, s, nvcc, input);
+    ks_stats_count(end);
+    bool all = end == KS_STAT_EMITTED && p.n_emissions == p.n_contracts && !p.contracts_failed;
     release(&p);
-    return emitted;
+    return all;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct ks_stand_aside act = {false, NULL};
-static const struct ks_stand_aside silent = {true, NULL};
+static const struct ks_stand_aside act = {false, KS_STAT_UNITS, NULL};
+static const struct ks_stand_aside silent = {true, KS_STAT_SILENT, NULL};
 
 /* Files that build systems compile to find out what the compiler can do. */
 static bool is_probe(const char *path)
@@ -73,16 +73,18 @@ struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
     if (n_cuda == 0)
         return silent;
     if (c->not_understood)
-        return (struct ks_stand_aside){true, c->not_understood};
+        return (struct ks_stand_aside){true, KS_STAT_ASIDE_UNKNOWN, c->not_understood};
     if (!object_phase || link_phase)
-        return (struct ks_stand_aside){true, "compiling and linking in one step: the agent works on object files (-c)"};
+        return (struct ks_stand_aside){true, KS_STAT_ASIDE_LINK,
+                                       "compiling and linking in one step: the agent works on object files (-c)"};
     if (opaque)
-        return (struct ks_stand_aside){true, ks_arena_printf(c->arena, "option '%s' is in use", spelled(c, opaque))};
+        return (struct ks_stand_aside){true, KS_STAT_ASIDE_OPTION,
+                                       ks_arena_printf(c->arena, "option '%s' is in use", spelled(c, opaque))};
     if (is_rdc(c))
-        return (struct ks_stand_aside){true,
+        return (struct ks_stand_aside){true, KS_STAT_ASIDE_RDC,
                                        "relocatable device code: two versions of a kernel cannot be kept apart in one object"};
     for (size_t i = 0; i < c->inputs.n; i++)
         if (strcmp(c->inputs.data[i].path, "-") == 0)
-            return (struct ks_stand_aside){true, "the source comes from standard input"};
+            return (struct ks_stand_aside){true, KS_STAT_ASIDE_STDIN, "the source comes from standard input"};
     return act;
 }

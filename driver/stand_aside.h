@@ -4,9 +4,11 @@
 /* When -O-agent is given but this command line gives the agent nothing to do: nvcc runs alone. */
 
 #include "driver/cmdline.h"
+#include "driver/stats.h"
 
 struct ks_stand_aside {
     bool yes;
+    enum ks_stat stat; /* what it is counted as */
     const char
         *reason; /* NULL: say nothing, because a build system is only asking the compiler something.  Arena: the cmdline's */
 };

@@ -29,15 +29,16 @@ struct ks_words {
     size_t cap;
 };
 
-/* nvcc's grammar of options files and NVCC_*_FLAGS: white space separates; "..." and \ quote; '...' and # do not.
- * Appends to `out`; texts live in `arena`. */
-void ks_words_split(const char *text, size_t len, enum ks_word_source source, size_t file_option, struct ks_arena *arena,
-                    struct ks_words *out);
+/* nvcc's grammar of options files: blanks and ends of lines separate; "..." and \ quote and are taken away, \" is nothing at all;
+ * '...' and # are no quotes.  Appends to `out`; texts live in `arena`. */
+void ks_words_split_file(const char *text, size_t len, enum ks_word_source source, size_t file_option, struct ks_arena *arena,
+                         struct ks_words *out);
+/* The grammar of NVCC_*_FLAGS is another one: spaces and tabs separate; "..." protects them, with \ escaping inside; what is read
+ * stays as it stands, like a word of the command line. */
+void ks_words_split_env(const char *text, enum ks_word_source source, struct ks_arena *arena, struct ks_words *out);
 /* Inserts `more` after word `at`. */
 void ks_words_insert(struct ks_words *w, size_t at, const struct ks_words *more);
 void ks_words_release(struct ks_words *w);
-/* Quotes a word so that ks_words_split() gives it back. */
-void ks_word_quote(const char *text, struct ks_str *out);
 /* Splits an option's list value at commas; "..." and \ protect, [...] does too.  Each part keeps its quotes.  Arena: *ret_parts.
  */
 size_t ks_list_split(const char *value, struct ks_arena *arena, const char ***ret_parts);

@@ -159,6 +159,14 @@ static const char *arch_number(const struct ks_session_options *opt)
     return ks_str_starts(opt->arch, "sm_") ? opt->arch + 3 : opt->arch;
 }
 
+/* nvcc writes the whole path of a file into PTX as it stands, and ptxas stumbles over a quote in it: in such a folder the file is
+ * named by way of a folder without one. */
+static const char *plain_cwd(const char *path)
+{
+    char cwd[PATH_MAX];
+    return path[0] != '/' && getcwd(cwd, sizeof(cwd)) && strpbrk(cwd, "\"\\\n") ? "/proc/self/cwd/" : "";
+}
+
 static enum ks_code source_write(const struct ks_session_options *opt, const char *source, size_t len, const char *path,
                                  struct ks_err *err)
 {
@@ -170,6 +178,7 @@ static enum ks_code source_write(const struct ks_session_options *opt, const cha
         len -= 3;
     }
     ks_str_add(&text, "#line 1 \""); /* messages and line information name the user's file */
+    ks_str_add(&text, plain_cwd(opt->unit_path));
     for (const char *p = opt->unit_path; *p; p++) {
         if (*p == '"' || *p == '\\')
             ks_str_addc(&text, '\\');
@@ -221,6 +230,8 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     ks_args_add(&a, "-lineinfo");
     ks_args_add(&a, "-Xcompiler");
     ks_args_add(&a, "-fPIC");
+    ks_args_add(&a, "-Xcompiler"); /* the worker looks the entry up; emission makes it what it is in the baseline */
+    ks_args_add(&a, "-fvisibility=default");
     ks_args_add(&a, "-Xcompiler");
     ks_args_addf(&a, "-iquote,%s", ks_str_cstr(&quote));
     ks_args_add(&a, "-c");
@@ -388,7 +399,8 @@ static void content_hash(struct ks_built *b, const char *dir)
         const char *q, *word = p + strspn(p, " \t");
         if (ks_str_starts(word, ".file")) /* line information only, and spelled as the user called us */
             continue;
-        if (ks_str_starts(word, ".b8 ")) /* bytes of a debug section: names of inlined static functions, with the module's number */
+        if (ks_str_starts(word,
+                          ".b8 ")) /* bytes of a debug section: names of inlined static functions, with the module's number */
             continue;
         for (; (q = memmem(p, (size_t)(end - p), dir, strlen(dir))) != NULL; p = q + strlen(dir))
             ks_str_addn(&ptx, p, (size_t)(q - p));

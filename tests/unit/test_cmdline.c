@@ -41,8 +41,11 @@ TEST(table_is_sorted_unique_and_legal)
 {
     for (size_t i = 0; i < ks_n_flags; i++) {
         const struct ks_flag *f = &ks_flags[i];
-        if (i > 0)
-            CHECK(strcmp(ks_flags[i - 1].long_name, f->long_name) < 0);
+        if (i > 0) {
+            int order = strcmp(ks_flags[i - 1].long_name, f->long_name);
+            CHECK(order < 0 || (order == 0 && strcmp(ks_flags[i - 1].short_name, f->short_name) < 0));
+        }
+        CHECK(f->long_name[0] || f->short_name[0]);
         CHECK(strchr(f->long_name, '=') == NULL && f->long_name[0] != '-');
         CHECK(strchr(f->short_name, '=') == NULL && f->short_name[0] != '-');
         bool one_letter = f->short_name[0] && !f->short_name[1];
@@ -92,6 +95,41 @@ TEST(table_agrees_with_the_installed_nvcc)
         n_open += !(ks_flags[i].bits & KS_FLAG_HIDDEN);
     CHECK(n_listed > 100);
     CHECK_INT(n_open, n_listed);
+}
+
+/* How nvcc takes `word` when nothing follows: whether it knows it, and whether it asks for a value. */
+static void ask_nvcc(const char *word, bool *ret_known, bool *ret_wants_value)
+{
+    char *const argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "kscc_none.cu", "-dryrun", "-E", (char *)word, NULL};
+    struct ks_spawn s;
+    struct ks_exit e;
+    struct ks_err err = {0};
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT, errors = KS_STR_INIT;
+    ks_spawn_init(&s);
+    s.argv = argv;
+    CHECK_OK(ks_process_run(&s, &out, &errors, &e, &err));
+    *ret_known = !strstr(ks_str_cstr(&errors), "Unknown option");
+    *ret_wants_value = strstr(ks_str_cstr(&errors), "argument expected after") != NULL;
+}
+
+/* Every row, the hidden ones too, in each of its spellings: known to the installed nvcc, and with the arity of the table. */
+TEST(every_row_is_an_option_of_the_installed_nvcc)
+{
+    for (size_t i = 0; i < ks_n_flags; i++) {
+        const struct ks_flag *f = &ks_flags[i];
+        for (int is_long = 0; is_long < 2; is_long++) {
+            char word[160];
+            bool known, wants_value;
+            snprintf(word, sizeof(word), "%s%s", is_long ? "--" : "-", is_long ? f->long_name : f->short_name);
+            if (!(is_long ? f->long_name : f->short_name)[0])
+                continue;
+            ask_nvcc(word, &known, &wants_value);
+            if (!known || wants_value != ks_flag_eats_next(f, NULL))
+                printf("%s: %s, %s a value\n", word, known ? "known" : "unknown", wants_value ? "wants" : "does not want");
+            CHECK(known);
+            CHECK_INT(wants_value, ks_flag_eats_next(f, NULL));
+        }
+    }
 }
 
 TEST(a_value_is_eaten_whatever_it_looks_like)
@@ -147,16 +185,43 @@ TEST(unknown_words_are_not_understood_unless_forwarded)
     ks_cmdline_release(&c);
 }
 
+static void check_words(struct ks_words *w, const char *const *expect, size_t n)
+{
+    CHECK_INT(w->n, n);
+    for (size_t i = 0; i < w->n && i < n; i++)
+        CHECK_STR(w->data[i].text, expect[i]);
+    ks_words_release(w);
+}
+
 TEST(words_of_options_files_follow_nvccs_quoting)
 {
     struct ks_words w = {0};
-    const char *text = "-DX=\"one two\"\r\n-I dir\\ with\\ space 'a b' # \\\"q\\\"";
-    const char *expect[] = {"-DX=one two", "-I", "dir with space", "'a", "b'", "#", "\"q\""};
-    ks_words_split(text, strlen(text), KS_WORD_ARGV, KS_NO_WORD, &arena, &w);
-    CHECK_INT(w.n, 7);
-    for (size_t i = 0; i < w.n && i < 7; i++)
-        CHECK_STR(w.data[i].text, expect[i]);
-    ks_words_release(&w);
+    const char *text = "-DX=\"one two\"\r\n-I dir\\ with\\ space 'a b' # \\\"q\\\" \\ -E a\\  x\vy \"\" \"  \" \"a\\\"b\"";
+    const char *const expect[] = {"-DX=one two", "-I", "dir with space", "'a", "b'", "#", "q", "-E", "a", "x\vy", "", "  ", "ab"};
+    ks_words_split_file(text, strlen(text), KS_WORD_ARGV, KS_NO_WORD, &arena, &w);
+    check_words(&w, expect, sizeof(expect) / sizeof(expect[0]));
+}
+
+TEST(words_of_the_variables_stay_as_they_stand)
+{
+    struct ks_words w = {0};
+    const char *const expect[] = {"-DX=\"one two\"", "a\nb", "dir\\", "x", "\"p\\\" q\"", "'a", "b'"};
+    ks_words_split_env(" -DX=\"one two\"\ta\nb dir\\ x \"p\\\" q\" 'a b'", KS_WORD_APPEND, &arena, &w);
+    check_words(&w, expect, sizeof(expect) / sizeof(expect[0]));
+}
+
+TEST(an_optional_value_is_no_option)
+{
+    struct ks_cmdline c = PARSE("-Ofc", "-O-agent", "-hls", "gen-lcs", "-c", "a.cu", "-Ofc");
+    CHECK(c.has_ours);
+    CHECK(c.not_understood == NULL);
+    CHECK_STR(ks_cmdline_value(&c, "host-linker-script"), "gen-lcs");
+    CHECK_INT(c.inputs.n, 1);
+    CHECK_STR(passed_argv(&c), "-Ofc|-hls|gen-lcs|-c|a.cu|-Ofc");
+    ks_cmdline_release(&c);
+    c = PARSE("-Ofc", "max", "-c", "a.cu");
+    CHECK_STR(ks_cmdline_value(&c, "Ofast-compile"), "max");
+    ks_cmdline_release(&c);
 }
 
 TEST(lists_split_at_commas_outside_quotes_and_brackets)
@@ -208,6 +273,14 @@ TEST(options_files_are_kept_unless_they_hold_a_switch_of_ours)
     c = PARSE("-optf", outer, "a.cu");
     CHECK(c.has_ours);
     CHECK_STR(passed_argv(&c), "-DA|-DB=x y|-c|a.cu");
+    ks_cmdline_release(&c);
+    c = parse((char *const[]){"kscc", "-c", "a.cu", NULL}, NULL, ks_arena_printf(&arena, "-w -optf %s -g", outer));
+    KS_AUTO_STR struct ks_str prepend = KS_STR_INIT, append = KS_STR_INIT;
+    CHECK_STR(passed(&c, &prepend, &append), "-c|a.cu|-w|-DA|-DB=x y|-c|-g"); /* the variable is given up */
+    CHECK_INT(append.len, 0);
+    ks_cmdline_release(&c);
+    c = PARSE("-optf=/dev/stdin", "-c", "a.cu"); /* not read: nvcc could not read it again */
+    CHECK_CONTAINS(c.not_understood, "/dev/stdin");
     ks_cmdline_release(&c);
     c = PARSE("-optf=/nonexistent/file", "-c", "a.cu");
     CHECK_CONTAINS(c.not_understood, "/nonexistent/file");

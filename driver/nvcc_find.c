@@ -1,0 +1,208 @@
+#include "driver/nvcc.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- finding -------------------------------------------------------------------------------------------------------- */
+
+/* Two copies of kscc, both called nvcc, would run each other for ever: equal contents count as ourselves. */
+static bool same_contents(const char *a, const char *b)
+{
+    FILE *fa = fopen(a, "re"), *fb = fopen(b, "re");
+    bool same = fa && fb;
+    while (same) {
+        char ba[1 << 14], bb[1 << 14];
+        size_t na = fread(ba, 1, sizeof(ba), fa), nb = fread(bb, 1, sizeof(bb), fb);
+        same = na == nb && memcmp(ba, bb, na) == 0;
+        if (na == 0)
+            break;
+    }
+    if (fa)
+        fclose(fa);
+    if (fb)
+        fclose(fb);
+    return same;
+}
+
+/* The name this program was started by, a path even when it was found on PATH; "" when the kernel does not say. */
+static const char *started_as(void)
+{
+    const char *name = (const char *)getauxval(AT_EXECFN); // NOLINT: how the interface is
+    return name ? name : "";
+}
+
+/* A script that runs kscc, and is called nvcc, would be run by kscc for ever. */
+static bool is_script_for_self(const char *path)
+{
+    char text[1 << 12];
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
+    if (f)
+        fclose(f);
+    return n > 2 && memcmp(text, "#!", 2) == 0 && memmem(text, n, "kscc", 4);
+}
+
+bool ks_nvcc_is_self(const char *path)
+{
+    struct stat self, other;
+    const char *exe = "/proc/self/exe";
+    if (stat(exe, &self) < 0 && stat(exe = started_as(), &self) < 0) /* a sandbox may lack /proc */
+        return false;
+    if (stat(path, &other) < 0)
+        return false;
+    if (self.st_dev == other.st_dev && self.st_ino == other.st_ino)
+        return true;
+    return (self.st_size == other.st_size && same_contents(exe, path)) || is_script_for_self(path);
+}
+
+/* First executable `name` of the PATH that is not this program; caller frees, NULL: none. */
+static char *path_without_self(const char *name)
+{
+    const char *path = getenv("PATH");
+    while (path) {
+        size_t len = strcspn(path, ":");
+        KS_AUTO_STR struct ks_str file = KS_STR_INIT;
+        ks_str_addn(&file, len ? path : ".", len ? len : 1);
+        ks_str_addf(&file, "/%s", name);
+        if (ks_file_is_executable(ks_str_cstr(&file)) && !ks_nvcc_is_self(ks_str_cstr(&file)))
+            return ks_str_detach(&file, NULL);
+        path = path[len] ? path + len + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* argv[0] must be absolute, but only by putting the current folder in front: links stay. */
+static char *make_absolute(char *path)
+{
+    char cwd[PATH_MAX];
+    if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)))
+        return path;
+    KS_AUTO_STR struct ks_str abs = KS_STR_INIT;
+    ks_str_addf(&abs, "%s/%s", cwd, path);
+    free(path);
+    return ks_str_detach(&abs, NULL);
+}
+
+/* The nvcc of the toolkit that this shim folder stands for ("kscc shim"), when kscc was started through one; caller frees. */
+static char *nvcc_of_shim(void)
+{
+    char target[PATH_MAX];
+    KS_AUTO_STR struct ks_str link = KS_STR_INIT;
+    ks_path_dir(&link, started_as());
+    ks_str_add(&link, "/" KS_SHIM_LINK);
+    ssize_t n = readlink(ks_str_cstr(&link), target, sizeof(target) - 1);
+    if (n <= 0)
+        return NULL;
+    target[n] = '\0';
+    return ks_file_is_executable(target) && !ks_nvcc_is_self(target) ? ks_xstrdup(target) : NULL;
+}
+
+enum ks_code ks_nvcc_find(const char *given, char **ret_path, struct ks_err *err)
+{
+    if (given) {
+        if (!ks_file_is_executable(given))
+            return ks_fail(err, KS_ERR_NOT_FOUND, "cannot run '%s' as nvcc: no executable file", given);
+        if (ks_nvcc_is_self(given))
+            return ks_fail(err, KS_ERR_NOT_FOUND, "cannot use '%s' as the real nvcc: it is kscc", given);
+        *ret_path = make_absolute(ks_xstrdup(given));
+        return KS_OK;
+    }
+    char *found = nvcc_of_shim();
+    if (!found)
+        found = path_without_self("nvcc");
+    if (found) {
+        *ret_path = make_absolute(found);
+        return KS_OK;
+    }
+    KS_AUTO_STR struct ks_str brought = KS_STR_INIT; /* the toolkit that bootstrap brings where none is installed */
+    KS_AUTO_FREE char *self_dir = NULL;
+    struct ks_err ignored;
+    if (ks_path_self_dir(&self_dir, &ignored) == KS_OK)
+        ks_path_join(&brought, self_dir, "../cuda/nvidia/cu13");
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", ks_str_cstr(&brought)};
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+        KS_AUTO_STR struct ks_str file = KS_STR_INIT;
+        if (!roots[i] || !*roots[i])
+            continue;
+        ks_str_addf(&file, "%s/bin/nvcc", roots[i]);
+        if (ks_file_is_executable(ks_str_cstr(&file)) && !ks_nvcc_is_self(ks_str_cstr(&file))) {
+            *ret_path = make_absolute(ks_str_detach(&file, NULL));
+            return KS_OK;
+        }
+    }
+    return ks_fail(err, KS_ERR_NOT_FOUND,
+                   "cannot find nvcc (looked in PATH, CUDA_HOME, CUDA_PATH and /usr/local/cuda/bin; KSCC_NVCC=PATH names it)");
+}
+
+/* ---- recursion guard ------------------------------------------------------------------------------------------------ */
+
+/* By its program's file; where that may not be read (another user's, a hardened kernel) by the name the kernel shows. */
+static bool process_is_nvcc(pid_t pid)
+{
+    char path[64], name[PATH_MAX];
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    ssize_t n = readlink(path, name, sizeof(name) - 1);
+    if (n > 0) {
+        name[n] = '\0';
+        return strcmp(ks_path_base(name), "nvcc") == 0 && !ks_nvcc_is_self(name);
+    }
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    FILE *f = fopen(path, "re");
+    bool is_nvcc = f && fgets(name, sizeof(name), f) && strcmp(name, "nvcc\n") == 0;
+    if (f)
+        fclose(f);
+    return is_nvcc;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    int parent = 0;
+    if (f && fscanf(f, "%*d (%*[^)]) %*c %d", &parent) != 1)
+        parent = 0;
+    if (f)
+        fclose(f);
+    return parent;
+}
+
+/* nvcc puts _HERE_ and _SPACE_ into the environment of its children, and starts them directly or through one shell. */
+bool ks_nvcc_is_parent(void)
+{
+    if (!getenv("_HERE_") || !getenv("_SPACE_"))
+        return false;
+    pid_t parent = getppid();
+    return process_is_nvcc(parent) || process_is_nvcc(parent_of(parent));
+}
+
+char *ks_host_compiler_find(bool cxx)
+{
+    return path_without_self(cxx ? "g++" : "gcc");
+}
+
+enum ks_code ks_nvcc_exec_host_compiler(char *const *argv, struct ks_err *err)
+{
+    bool is_c = false;
+    for (size_t i = 1; argv[i]; i++)
+        if (strcmp(argv[i], "-x") == 0 && argv[i + 1])
+            is_c = strcmp(argv[i + 1], "c") == 0;
+    KS_AUTO_FREE char *path = ks_host_compiler_find(!is_c);
+    if (!path)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find '%s', and kscc was called as nvcc's host compiler",
+                       is_c ? "gcc" : "g++");
+    KS_AUTO_ARGS struct ks_args args;
+    ks_args_init(&args);
+    ks_args_add(&args, path);
+    ks_args_add_all(&args, argv + 1);
+    execv(path, args.v);
+    return ks_fail_errno(err, KS_ERR_IO, "cannot run '%s'", path);
+}
