@@ -1,16 +1,10 @@
-#include "harness/emulated/device.h"
+#include "harness/emulated/async.h"
+#include "harness/emulated/tensor_memory.h"
+#include "harness/emulated/warpgroup.h"
 
 /* One block: its warps take turns, barriers hold them, and when none can run the block is deadlocked. */
 
 #define WARP_QUANTUM 8192
-#define SPIN_TURNS   4
-
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 static void *aligned(size_t bytes)
 {
@@ -45,6 +39,8 @@ static struct emu_block *block_new(struct emu_worker *wk)
         b->shared_race = aligned(sizeof(struct emu_race_word) * (b->shared_bytes / 4 + 1));
         b->vc = aligned(sizeof(*b->vc) * (b->n_warps + 1)); /* one more: published in the block */
     }
+    if (p->async && (l->checks & KS_EMU_CHECK_SYNC))
+        b->proxy = aligned(sizeof(*b->proxy) * (b->shared_bytes / 4 + 1));
     return b;
 }
 
@@ -52,7 +48,6 @@ void ks_emu_block_free(struct emu_block *b)
 {
     if (!b)
         return;
-    free(b->warps);
     free(b->regs);
     free(b->shared);
     free(b->local);
@@ -60,6 +55,12 @@ void ks_emu_block_free(struct emu_block *b)
     free(b->local_init);
     free(b->shared_race);
     free(b->vc);
+    free(b->proxy);
+    ks_emu_tmem_free(b->tmem);
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        ks_emu_wgmma_free(b->warps[k].wgmma);
+    free(b->warps);
+    ks_vec_release(&b->mbarriers);
     ks_vec_release(&b->async);
     free(b);
 }
@@ -69,6 +70,7 @@ static void start_warp(struct emu_block *b, uint32_t k)
     const struct emu_launch *l = b->launch;
     const struct emu_program *p = l->program;
     struct emu_warp *w = &b->warps[k];
+    ks_emu_wgmma_free(w->wgmma);
     memset(w, 0, offsetof(struct emu_warp, ret_pc));
     w->base[0] = b->regs + (size_t)k * p->reg_bytes;
     w->base[1] = l->pool;
@@ -91,18 +93,42 @@ static void start_warp(struct emu_block *b, uint32_t k)
     w->n_frags = 1;
 }
 
-struct emu_block *ks_emu_block_start(struct emu_worker *wk, uint64_t linear)
+/* Clusters tile the grid; their blocks are ranked x first. */
+static void place(struct emu_block *b, const struct emu_launch *l, uint64_t unit, uint32_t rank)
+{
+    uint64_t of[3] = {unit, 0, 0};
+    uint32_t in[3] = {rank, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        uint32_t n = l->grid[i] / l->cluster[i];
+        if (i < 2) {
+            of[i + 1] = of[i] / n;
+            in[i + 1] = in[i] / l->cluster[i];
+        }
+        b->id[i] = (uint32_t)(of[i] % n) * l->cluster[i] + in[i] % l->cluster[i];
+    }
+    b->linear = b->id[0] + (uint64_t)l->grid[0] * (b->id[1] + (uint64_t)l->grid[1] * b->id[2]);
+}
+
+struct emu_block *ks_emu_block_start(struct emu_worker *wk, struct emu_cluster *c, uint32_t rank)
 {
     const struct emu_launch *l = wk->launch;
     struct emu_block *b = wk->free_blocks;
     if (b)
-        wk->free_blocks = NULL;
+        wk->free_blocks = b->next_free;
     else
         b = block_new(wk);
-    b->linear = linear;
-    b->id[0] = (uint32_t)(linear % l->grid[0]);
-    b->id[1] = (uint32_t)(linear / l->grid[0] % l->grid[1]);
-    b->id[2] = (uint32_t)(linear / l->grid[0] / l->grid[1]);
+    place(b, l, c->unit, rank);
+    b->cluster = c;
+    b->rank = rank;
+    b->rank_bits = l->program->clustered ? rank << 24 : 0;
+    b->mbarriers.n = 0;
+    b->mbarrier_lo = UINT32_MAX;
+    b->mbarrier_hi = 0;
+    b->proxy_epoch = 1;
+    if (b->proxy)
+        memset(b->proxy, 0, sizeof(*b->proxy) * (b->shared_bytes / 4 + 1));
+    ks_emu_tmem_free(b->tmem);
+    b->tmem = NULL;
     b->live_threads = b->n_threads;
     b->faulted = false;
     b->insts = 0;
@@ -120,7 +146,7 @@ struct emu_block *ks_emu_block_start(struct emu_worker *wk, uint64_t linear)
     for (uint32_t k = 0; k < b->n_warps; k++)
         start_warp(b, k);
     uint64_t seed = l->emu->config.seed;
-    b->next_warp = seed ? (uint32_t)(mix(seed ^ mix(linear)) % b->n_warps) : 0;
+    b->next_warp = seed ? (uint32_t)(ks_emu_mix(seed ^ ks_emu_mix(b->linear)) % b->n_warps) : 0;
     if (l->checks & KS_EMU_CHECK_RACE)
         ks_emu_race_block_start(b);
     return b;
@@ -130,10 +156,8 @@ void ks_emu_block_end(struct emu_block *b)
 {
     struct emu_worker *wk = b->worker;
     wk->blocks_run++;
-    if (wk->free_blocks)
-        ks_emu_block_free(b);
-    else
-        wk->free_blocks = b;
+    b->next_free = wk->free_blocks;
+    wk->free_blocks = b;
 }
 
 /* ------------------------------------------------------------------------------------------------ barriers */
@@ -219,69 +243,33 @@ bool ks_emu_bar_arrive(struct emu_warp *w, const struct emu_insn *in, struct emu
 
 /* ------------------------------------------------------------------------------------------------ running */
 
-static void report_deadlock(struct emu_block *b)
-{
-    const struct emu_launch *l = b->launch;
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    struct emu_warp *first = NULL;
-    uint32_t first_frag = 0, n = 0;
-    for (uint32_t k = 0; k < b->n_warps; k++) {
-        struct emu_warp *w = &b->warps[k];
-        for (uint32_t i = 0; i < w->n_frags; i++) {
-            const char *file;
-            uint32_t line, ptx_line;
-            if (!first) {
-                first = w;
-                first_frag = i;
-            }
-            if (n++ >= 6)
-                continue;
-            ks_emu_source_of(l, w->frag[i].pc, &file, &line, &ptx_line);
-            ks_str_addf(&text, "%swarp %u lanes 0x%08x wait at %s%u (ptx line %u)", n > 1 ? "; " : "", k, w->frag[i].mask,
-                        w->frag[i].state == EMU_WAIT_BAR ? "a barrier in line " : "a warp operation in line ", line, ptx_line);
-        }
-    }
-    if (n > 6)
-        ks_str_addf(&text, "; and %u more", n - 6);
-    if (!first)
-        return;
-    first->pc = first->frag[first_frag].pc;
-    ks_emu_fault(first, KS_ERR_TIMEOUT, "deadlock", __builtin_ctz(first->frag[first_frag].mask), "", 0, "",
-                 "no thread of the block can go on: %s", ks_str_cstr(&text));
-}
-
-enum emu_block_result ks_emu_block_run(struct emu_block *b)
+bool ks_emu_block_turn(struct emu_block *b, bool *ret_alive, bool *ret_moved)
 {
     struct emu_launch *l = b->launch;
     int64_t limit = l->emu->config.max_warp_insts;
-    for (uint32_t turn = 0;; turn++) {
-        bool alive = false, moved = false;
-        for (uint32_t n = 0; n < b->n_warps; n++) {
-            struct emu_warp *w = &b->warps[(b->next_warp + n) % b->n_warps];
-            if (!w->live)
-                continue;
-            uint64_t before = w->insts;
-            enum emu_warp_result r = ks_emu_warp_run(w, WARP_QUANTUM);
-            b->insts += w->insts - before;
-            b->worker->warp_insts += w->insts - before;
-            moved |= w->insts != before;
-            alive |= r != EMU_WARP_DONE;
-            if (r == EMU_WARP_FAILED)
-                return EMU_BLOCK_FAILED;
-            if (limit && __atomic_add_fetch(&l->warp_insts, (int64_t)(w->insts - before), __ATOMIC_RELAXED) > limit) {
-                w->pc = w->n_frags ? w->frag[0].pc : 0;
-                ks_emu_fault(w, KS_ERR_TIMEOUT, "hang", w->n_frags ? __builtin_ctz(w->frag[0].mask) : 0, "", 0, "",
-                             "the launch ran past %lld warp instructions", (long long)limit);
-                return EMU_BLOCK_FAILED;
-            }
+    for (uint32_t n = 0; n < b->n_warps; n++) {
+        struct emu_warp *w = &b->warps[(b->next_warp + n) % b->n_warps];
+        if (!w->live)
+            continue;
+        uint64_t before = w->insts;
+        enum emu_warp_result r = ks_emu_warp_run(w, WARP_QUANTUM);
+        uint64_t done = w->insts - before;
+        b->insts += done;
+        b->cluster->insts += done;
+        b->worker->warp_insts += done;
+        *ret_moved |= done != 0;
+        *ret_alive |= r != EMU_WARP_DONE;
+        if (r == EMU_WARP_FAILED || b->faulted)
+            return false;
+        if (limit && __atomic_add_fetch(&l->warp_insts, (int64_t)done, __ATOMIC_RELAXED) > limit) {
+            w->pc = w->n_frags ? w->frag[0].pc : 0;
+            ks_emu_fault(w, KS_ERR_TIMEOUT, "hang", w->n_frags ? __builtin_ctz(w->frag[0].mask) : 0, "", 0, "",
+                         "the launch ran past %lld warp instructions", (long long)limit);
+            return false;
         }
-        if (!alive)
-            return EMU_BLOCK_DONE;
-        if (!moved) {
-            report_deadlock(b);
-            return EMU_BLOCK_FAILED;
-        }
-        if (l->cooperative || (l->program->may_spin && turn >= SPIN_TURNS))
-            return EMU_BLOCK_SPUN;
+        (void)ks_emu_async_step(b->cluster, false);
+        if (b->faulted)
+            return false;
     }
+    return true;
 }

@@ -341,7 +341,7 @@ void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const str
     check(w, in, x, emu->race_plane, (uint64_t)(uintptr_t)emu->arena, "global");
 }
 
-void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
+void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_block *b)
 {
-    check(w, in, x, w->block->shared_race, 0, "shared");
+    check(w, in, x, b->shared_race, 0, "shared");
 }

@@ -157,7 +157,10 @@ static const struct {
     enum emu_reloc_kind kind;
 } uniform_registers[] = {{"%ntid", EMU_RELOC_NTID},
                          {"%nctaid", EMU_RELOC_NCTAID},
-                         {"%nclusterid", EMU_RELOC_NCTAID},
+                         {"%nclusterid", EMU_RELOC_NCLUSTERID},
+                         {"%cluster_nctaid", EMU_RELOC_CLUSTER_NCTAID},
+                         {"%cluster_nctarank", EMU_RELOC_CLUSTER_NCTARANK},
+                         {"%is_explicit_cluster", EMU_RELOC_IS_CLUSTER},
                          {"%gridid", EMU_RELOC_GRIDID},
                          {"%dynamic_smem_size", EMU_RELOC_DYN_SHARED},
                          {"%total_smem_size", EMU_RELOC_TOTAL_SHARED},
@@ -168,11 +171,6 @@ static const struct {
     const char *name;
     uint32_t value[3]; /* of x, y and z */
 } fixed_registers[] = {{"WARP_SZ", {32, 0, 0}},
-                       {"%is_explicit_cluster", {0, 0, 0}},
-                       {"%cluster_ctarank", {0, 0, 0}},
-                       {"%cluster_nctarank", {1, 0, 0}},
-                       {"%cluster_ctaid", {0, 0, 0}},
-                       {"%cluster_nctaid", {1, 1, 1}},
                        {"%reserved_smem_offset_begin", {0, 0, 0}},
                        {"%reserved_smem_offset_end", {0, 0, 0}},
                        {"%reserved_smem_offset_cap", {0, 0, 0}}};
@@ -182,7 +180,9 @@ static const struct {
     bool wide;
 } varying_registers[] = {{"%tid", "tid", -1, false},
                          {"%ctaid", "ctaid", -1, false},
-                         {"%clusterid", "ctaid", -1, false},
+                         {"%clusterid", "clusterid", -1, false},
+                         {"%cluster_ctaid", "cluster_ctaid", -1, false},
+                         {"%cluster_ctarank", "cluster_ctarank", 0, false},
                          {"%laneid", "laneid", 0, false},
                          {"%warpid", "warpid", 0, false},
                          {"%smid", "smid", 0, false},
@@ -264,6 +264,8 @@ static enum ks_code address_of(struct emu_dec *d, const struct ptx_operand *op, 
         *ret_ref = in.d;
         return ks_emu_emit_helper(d, bytes == 8 ? "frame.64" : "frame.32", in);
     }
+    if (space == PTX_SHARED && d->p->clustered)
+        return ks_emu_shared_base(d, address + op->bits, bytes, ret_ref);
     *ret_ref = ks_emu_const(d, address + op->bits, bytes);
     return KS_OK;
 }

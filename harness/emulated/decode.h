@@ -92,8 +92,20 @@ void ks_emu_ext(struct emu_dec *d, struct emu_insn *insn, uint32_t ref, bool def
  * generic. */
 KS_NODISCARD enum ks_code ks_emu_address(struct emu_dec *d, const struct ptx_operand *op, enum ptx_space *space,
                                          struct emu_insn *insn, const struct ptx_var **ret_var);
+/* The whole address as a 64-bit register; of [a, {..}] the first part. */
+KS_NODISCARD enum ks_code ks_emu_address64(struct emu_dec *d, const struct ptx_operand *op, enum ptx_space *space,
+                                           uint32_t *ret_ref);
+/* Address of the block's own shared memory, with its rank, in a register of 4 or 8 bytes. */
+KS_NODISCARD enum ks_code ks_emu_shared_base(struct emu_dec *d, uint64_t offset, uint32_t bytes, uint32_t *ret_ref);
+bool ks_emu_uses_clusters(const struct ptx_func *f);
 KS_NODISCARD enum ks_code ks_emu_var_address(struct emu_dec *d, const struct ptx_var *v, enum ptx_space *ret_space,
                                              uint64_t *ret_address);
+
+/* Parts of decoders: bulk forms of cp, async forms of st and red, barrier.cluster. */
+KS_NODISCARD enum ks_code ks_emu_decode_bulk(struct emu_dec *d);
+KS_NODISCARD enum ks_code ks_emu_decode_cp_async_arrive(struct emu_dec *d);
+KS_NODISCARD enum ks_code ks_emu_decode_async_value(struct emu_dec *d);
+KS_NODISCARD enum ks_code ks_emu_decode_cluster_barrier(struct emu_dec *d);
 
 KS_NODISCARD enum ks_code ks_emu_decode_insn(struct emu_dec *d);
 extern const struct emu_op ks_emu_ops[];
@@ -111,7 +123,8 @@ extern const uint32_t ks_emu_n_ops;
     X(ld)                                                                                                                        \
     X(st) X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(fence) X(nothing) X(shfl) X(vote) X(match) X(redux)      \
         X(activemask) X(elect) X(isspacep) X(carry) X(nanosleep) X(dp) X(prmt) X(lop3) X(shf) X(mma) X(ldmatrix) X(stmatrix)     \
-            X(movmatrix) X(wmma) X(cp) X(createpolicy) X(cache_op) X(tex) X(surface) X(txq) X(video)
+            X(movmatrix) X(wmma) X(cp) X(createpolicy) X(cache_op) X(tex) X(surface) X(txq) X(video) \
+        X(mbarrier) X(mapa) X(setmaxnreg) X(wgmma)
 #define X(name) enum ks_code ks_emu_decode_##name(struct emu_dec *d, const char *arg);
 KS_EMU_DECODERS(X)
 #undef X

@@ -67,7 +67,7 @@ enum ks_code ks_emu_decode_bar(struct emu_dec *d, const char *arg)
     struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
     (void)arg;
     if (ks_emu_has_mod(d, "cluster"))
-        return ks_emu_unsupported(d, NULL);
+        return ks_emu_decode_cluster_barrier(d);
     if (ks_emu_has_mod(d, "warp")) {
         KS_TRY(ks_emu_src_k(d, 0, PTX_u32, &in.c));
         return flow(d, EMU_FLOW_WARPSYNC, in);

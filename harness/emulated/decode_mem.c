@@ -26,6 +26,14 @@ enum ks_code ks_emu_var_address(struct emu_dec *d, const struct ptx_var *v, enum
     return KS_OK;
 }
 
+enum ks_code ks_emu_shared_base(struct emu_dec *d, uint64_t offset, uint32_t bytes, uint32_t *ret_ref)
+{
+    struct emu_insn in = ks_emu_insn(ks_emu_temp(d, bytes), EMU_NONE, EMU_NONE, EMU_NONE);
+    in.imm = (int64_t)offset;
+    *ret_ref = in.d;
+    return ks_emu_emit_helper(d, bytes == 8 ? "shared_address.64" : "shared_address.32", in);
+}
+
 enum ks_code ks_emu_address(struct emu_dec *d, const struct ptx_operand *op, enum ptx_space *space, struct emu_insn *in,
                             const struct ptx_var **ret_var)
 {
@@ -55,6 +63,10 @@ enum ks_code ks_emu_address(struct emu_dec *d, const struct ptx_operand *op, enu
     KS_TRY(ks_emu_var_address(d, base->var, &vspace, &address));
     in->imm += (int64_t)address;
     *space = vspace;
+    if (vspace != PTX_SHARED || !d->p->clustered)
+        return KS_OK;
+    KS_TRY(ks_emu_shared_base(d, (uint64_t)in->imm, 4, &in->a));
+    in->imm = 0;
     return KS_OK;
 }
 
@@ -150,6 +162,8 @@ enum ks_code ks_emu_decode_st(struct emu_dec *d, const char *arg)
     const struct ptx_var *v;
     char key[32];
     (void)arg;
+    if (ks_emu_has_mod(d, "async"))
+        return ks_emu_decode_async_value(d);
     if (p->n_operands < 2 || p->n_operands > 3 || t == PTX_NONE)
         return ks_emu_unsupported(d, "that form");
     struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
@@ -196,6 +210,8 @@ enum ks_code ks_emu_decode_atom(struct emu_dec *d, const char *arg)
     const struct ptx_var *v;
     uint32_t k = red ? 0 : 1, bytes = ks_emu_lane_bytes(t);
     char key[48];
+    if (ks_emu_has_mod(d, "async"))
+        return ks_emu_decode_async_value(d);
     if (t == PTX_NONE || p->n_operands < k + (cas ? 3u : 2u))
         return ks_emu_unsupported(d, "that form");
     struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
@@ -254,14 +270,14 @@ enum ks_code ks_emu_decode_nothing(struct emu_dec *d, const char *arg)
 
 enum ks_code ks_emu_decode_cache_op(struct emu_dec *d, const char *arg)
 {
-    if (ks_emu_has_mod(d, "tensormap"))
-        return ks_emu_unsupported(d, NULL);
     return ks_emu_decode_nothing(d, arg);
 }
 
 enum ks_code ks_emu_decode_fence(struct emu_dec *d, const char *arg)
 {
     (void)arg;
+    if (ks_emu_has_mod(d, "proxy") && (ks_emu_has_mod(d, "async") || ks_emu_has_mod(d, "async.shared::cta")))
+        return ks_emu_emit(d, "fence.proxy.async", ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE));
     if (ks_emu_has_mod(d, "proxy") || ks_emu_has_mod(d, "mbarrier_init"))
         return ks_emu_decode_nothing(d, arg);
     return ks_emu_emit(d, "fence", ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE));

@@ -23,7 +23,7 @@ static const struct {
     {"global", M_SPACE, PTX_GLOBAL},
     {"shared", M_SPACE, PTX_SHARED},
     {"shared::cta", M_SPACE, PTX_SHARED},
-    {"shared::cluster", M_SPACE, -1},
+    {"shared::cluster", M_SPACE, PTX_SHARED},
     {"local", M_SPACE, PTX_LOCAL},
     {"const", M_SPACE, PTX_CONST},
     {"param", M_SPACE, PTX_PARAM},
@@ -167,8 +167,6 @@ static bool read_mod(struct emu_dec *d, struct emu_mods *m, const char *s)
             m->integral = mods[i].value;
             break;
         case M_SPACE:
-            if (mods[i].value < 0) /* shared::cluster: only the block's own shared memory is emulated */
-                return ks_streq(d->in->base, "cp");
             if (m->space == PTX_GENERIC)
                 m->space = (enum ptx_space)mods[i].value;
             break;
@@ -203,13 +201,15 @@ enum ks_code ks_emu_read_mods(struct emu_dec *d)
 {
     static const char *const raw[] = {"mma",     "wmma",          "ldmatrix", "stmatrix",  "movmatrix",      "cp",
                                       "fence",   "membar",        "prefetch", "prefetchu", "griddepcontrol", "createpolicy",
-                                      "discard", "applypriority", "pmevent",  "tex",       "tld4",           "txq",
-                                      "suld",    "sust",          "suq"};
+                                      "discard", "applypriority", "mbarrier", "wgmma",     "tcgen05",        "setmaxnreg",
+                                      "pmevent", "tex",           "tld4",     "txq",       "suld",           "sust",
+                                      "suq"};
     d->mods = (struct emu_mods){.rnd = -1, .vec = 1};
     bool own = false;
     for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)
         own |= ks_streq(raw[i], d->in->base);
     own |= d->in->base[0] == 'v' && !ks_streq(d->in->base, "vote");
+    own |= ks_emu_has_mod(d, "async") || ks_emu_has_mod(d, "cluster"); /* st.async, red.async, barrier.cluster */
     for (uint32_t i = 0; i < d->in->n_mods; i++)
         if (!read_mod(d, &d->mods, d->in->mods[i]) && !own)
             return ks_emu_unsupported(d, NULL);

@@ -214,6 +214,10 @@ enum ks_code ks_emu_decode_movmatrix(struct emu_dec *d, const char *arg)
 /* cp.async moves its data when it is issued; the check of initialised bytes remembers what has not been waited for. */
 enum ks_code ks_emu_decode_cp(struct emu_dec *d, const char *arg)
 {
+    if (ks_emu_has_mod(d, "bulk"))
+        return ks_emu_decode_bulk(d);
+    if (ks_emu_has_mod(d, "mbarrier"))
+        return ks_emu_decode_cp_async_arrive(d);
     struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE), src = in;
     const struct ptx_insn *p = d->in;
     const struct ptx_var *v;

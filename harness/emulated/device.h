@@ -13,9 +13,9 @@
 
 #include <pthread.h>
 
-#define EMU_SHARED_WINDOW 0u /* arena offset */
-#define EMU_LOCAL_WINDOW  (1u << 24)
-#define EMU_FIRST_ALLOC   (1u << 25)
+#define EMU_SHARED_WINDOW 0u         /* arena offset */
+#define EMU_LOCAL_WINDOW  (1u << 28) /* shared memory of the 16 blocks a cluster may have before it */
+#define EMU_FIRST_ALLOC   (EMU_LOCAL_WINDOW + EMU_WINDOW_BYTES)
 #define EMU_WINDOW_BYTES  (1u << 24)
 #define EMU_SECTOR        32u
 #define EMU_L1_SECTORS    8192u /* 256 KiB */
@@ -113,7 +113,9 @@ struct emu_launch {
     struct ks_emu_module *module;
     struct emu_program *program;
     uint32_t grid[3], block[3], cluster[3];
-    uint64_t n_blocks;
+    uint64_t n_blocks, n_units; /* a unit: a cluster, or a block where there are none */
+    uint32_t cluster_size;
+    bool explicit_cluster;
     uint32_t threads_per_block, warps_per_block;
     uint32_t shared_bytes; /* static and dynamic */
     uint32_t dyn_shared_bytes;
@@ -127,12 +129,12 @@ struct emu_launch {
     bool cooperative;
     uint32_t number;
     /* what is left to run */
-    uint64_t next_block; /* under emu->lock */
-    uint64_t stop_after; /* blocks past it need not run: an earlier one failed */
+    uint64_t next_unit;  /* under emu->lock */
+    uint64_t stop_after; /* units past it need not run: an earlier one failed */
     int64_t warp_insts;  /* of all workers, for max_warp_insts */
-    struct ks_err fail;  /* of block `fail_block` */
+    struct ks_err fail;  /* of unit `fail_unit` */
     enum ks_code fail_code;
-    uint64_t fail_block;
+    uint64_t fail_unit;
     uint64_t sample_from, sample_step; /* step 0: run all */
     struct emu_race_state *races;
 };
@@ -163,8 +165,9 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
 
 /* sched.c, block.c */
 enum emu_block_result { EMU_BLOCK_DONE, EMU_BLOCK_SPUN, EMU_BLOCK_FAILED };
-enum emu_block_result ks_emu_block_run(struct emu_block *b);
-struct emu_block *ks_emu_block_start(struct emu_worker *wk, uint64_t linear);
+struct emu_block *ks_emu_block_start(struct emu_worker *wk, struct emu_cluster *c, uint32_t rank);
+/* Gives every warp of the block a turn.  False: one failed.  ret_alive: threads are left; ret_moved: something was executed. */
+bool ks_emu_block_turn(struct emu_block *b, bool *ret_alive, bool *ret_moved);
 void ks_emu_block_end(struct emu_block *b);
 void ks_emu_block_free(struct emu_block *b);
 enum emu_warp_result { EMU_WARP_DONE, EMU_WARP_BLOCKED, EMU_WARP_QUANTUM, EMU_WARP_FAILED };
@@ -186,8 +189,8 @@ void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, 
 /* Reports and ends the launch with `code`. */
 void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
                   const char *space, const char *fmt, ...) KS_PRINTF(8, 9);
-/* A launch failed in `after_block`: what later blocks showed before they were stopped depends on timing and is dropped. */
-void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_block);
+/* A launch failed in `after_unit`: what later blocks showed before they were stopped depends on timing and is dropped. */
+void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_unit);
 void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_file, uint32_t *ret_line, uint32_t *ret_ptx_line);
 
 /* counters.c, model.c */
@@ -214,7 +217,8 @@ void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, cons
                              const char *space);
 void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow); /* inactive lanes repeat active addresses */
 void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
-void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
+/* b: whose shared memory */
+void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_block *b);
 void ks_emu_race_barrier(struct emu_block *b, uint64_t warps);
 void ks_emu_race_warp_sync(struct emu_warp *w);
 void ks_emu_race_begin(struct emu_launch *l);

@@ -17,6 +17,17 @@ enum emu_frag_state {
     EMU_RUN,
     EMU_WAIT_BAR,   /* arrived at a block barrier */
     EMU_WAIT_LANES, /* at a barrier or warp operation, until other lanes of the warp come */
+    EMU_WAIT_EVENT, /* for something beside the threads: emu_frag.wait */
+};
+
+/* What a fragment waits for in EMU_WAIT_EVENT. */
+enum emu_wait {
+    EMU_FOR_NOTHING,
+    EMU_FOR_MBARRIER,
+    EMU_FOR_BULK,    /* bulk groups of its threads */
+    EMU_FOR_WGMMA,   /* the other warps of its warpgroup */
+    EMU_FOR_CLUSTER, /* barrier.cluster */
+    EMU_FOR_TENSOR   /* tensor memory, tcgen05 operations */
 };
 
 /* Lanes of a warp that stand at the same pc. */
@@ -24,6 +35,8 @@ struct emu_frag {
     uint32_t pc, mask;
     uint8_t state;
     uint8_t bar;
+    uint8_t wait;       /* enum emu_wait */
+    bool soft;          /* its poll has failed already: it goes on when nobody else can */
     bool passed;        /* its quantum is used up: others first */
     bool waited;        /* for the other lanes of its warp at an aligned barrier */
     uint32_t returning; /* lanes that were about to exit when it began to wait there */
@@ -42,6 +55,8 @@ struct emu_warp {
     uint32_t live; /* lanes that exist and have not exited */
     uint32_t exists;
     uint32_t event;
+    uint32_t wait_mask; /* out of a handler: lanes that cannot go on yet, and what they wait for */
+    uint8_t wait;
     uint32_t cc;    /* carry flags */
     uint32_t id;    /* in the block */
     uint32_t pc;    /* of the running instruction, for findings */
@@ -56,7 +71,14 @@ struct emu_warp {
     _Alignas(64) uint32_t frame[EMU_LANES]; /* local address of the running function's frame */
     uint32_t tid[3][EMU_LANES];
     uint32_t depth[EMU_LANES];
-    uint32_t async_group[EMU_LANES]; /* cp.async groups committed */
+    uint32_t async_group[EMU_LANES];   /* cp.async groups committed */
+    uint32_t bulk_group[EMU_LANES];    /* bulk groups committed */
+    uint32_t bulk_used[EMU_LANES];     /* last group that got an operation, plus one */
+    uint32_t bulk_waited[EMU_LANES];   /* groups before it are over */
+    uint32_t bulk_pc[EMU_LANES];       /* of that operation */
+    uint32_t cluster_phase[EMU_LANES]; /* arrivals at barrier.cluster */
+    uint32_t max_registers;            /* setmaxnreg; 0: not told */
+    struct emu_wgmma_state *wgmma;     /* NULL: none issued yet */
     uint32_t ret_pc[EMU_MAX_DEPTH][EMU_LANES];
     uint32_t ret_frame[EMU_MAX_DEPTH][EMU_LANES];
 };
@@ -76,9 +98,21 @@ struct emu_async {
 };
 
 struct emu_launch;
+struct emu_cluster;
+struct emu_mbarrier;
+struct emu_tensor_memory;
 
 struct emu_block {
     struct emu_launch *launch;
+    struct emu_cluster *cluster;
+    uint32_t rank;      /* in it */
+    uint32_t rank_bits; /* what its shared addresses carry */
+    struct emu_block *next_free;
+    KS_VEC(struct emu_mbarrier) mbarriers;
+    uint32_t mbarrier_lo, mbarrier_hi; /* they lie in between */
+    uint32_t *proxy;                   /* by word of shared memory: proxy_epoch of the last store by a thread; when checked */
+    uint32_t proxy_epoch;              /* grows with every fence.proxy.async */
+    struct emu_tensor_memory *tmem;    /* NULL: none allocated yet */
     struct emu_worker *worker;
     uint32_t id[3];
     uint64_t linear;
@@ -156,6 +190,7 @@ extern const struct emu_row ks_emu_rows_int[], ks_emu_rows_bits[], ks_emu_rows_f
     ks_emu_rows_cmp[], ks_emu_rows_cvt[], ks_emu_rows_special[], ks_emu_rows_move[], ks_emu_rows_mem[], ks_emu_rows_atom[],
     ks_emu_rows_warp[], ks_emu_rows_call[], ks_emu_rows_mma[], ks_emu_rows_matrix[], ks_emu_rows_texture[], ks_emu_rows_wmma[],
     ks_emu_rows_video[];
+extern const struct emu_row ks_emu_rows_mbarrier[], ks_emu_rows_bulk[], ks_emu_rows_cluster[], ks_emu_rows_wgmma[];
 emu_fn ks_emu_handler(const char *key); /* NULL: none */
 
 /* UNARY/BINARY/TERNARY(name, D, A, expr): d = expr(x, y, z) lane by lane, D and A being lane types. */

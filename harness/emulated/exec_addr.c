@@ -1,4 +1,6 @@
+#include "harness/emulated/async.h"
 #include "harness/emulated/exec_mem.h"
+#include "harness/emulated/warpgroup.h"
 
 void ks_emu_addresses(struct emu_warp *w, uint32_t ref, bool wide, int64_t imm, uint32_t mask, struct emu_access *x)
 {
@@ -295,13 +297,13 @@ bool ks_emu_resolve_global(struct emu_warp *w, const struct emu_insn *in, struct
     return true;
 }
 
-bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)
+/* The lanes' addresses are offsets into the shared memory of block b. */
+static bool resolve_in_block(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x, struct emu_block *b)
 {
-    struct emu_block *b = w->block;
-    w->pc = ks_emu_pc(w, in);
-    uint64_t hi = 0, low = 0;
+    uint64_t lo = UINT64_MAX, hi = 0, low = 0;
     FOR_LANES(i)
     {
+        lo = x->ad[i] < lo ? x->ad[i] : lo;
         hi = x->ad[i] > hi ? x->ad[i] : hi;
         low |= x->ad[i];
     }
@@ -318,8 +320,14 @@ bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct
         }
     }
     const struct emu_launch *l = w->worker->launch;
+    if (lo < b->mbarrier_hi && hi + x->bytes > b->mbarrier_lo && (l->checks & KS_EMU_CHECK_SYNC))
+        ks_emu_mbarrier_touch(w, w->pc, x, b);
     if (l->counting)
         count_shared(w, in, x);
+    if (b->proxy && (x->store || x->atomic)) {
+        ks_emu_proxy_store(b, x);
+        ks_emu_wgmma_check_stores(w, x, b, lo, hi + x->bytes);
+    }
     if (l->checks & KS_EMU_CHECK_INIT) {
         if (!x->store)
             ks_emu_check_init_bytes(w, in, x, b->shared_init, "shared");
@@ -327,9 +335,62 @@ bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct
             ks_emu_mark_init_bytes(x, b->shared_init);
     }
     if (l->checks & KS_EMU_CHECK_RACE)
-        ks_emu_race_shared(w, in, x);
+        ks_emu_race_shared(w, in, x, b);
     FOR_LANES(i) x->ad[i] += (uint64_t)(uintptr_t)b->shared;
     return true;
+}
+
+/* Addresses of a kernel that uses clusters carry the rank of a block: each is looked up there. */
+static bool resolve_in_cluster(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)
+{
+    struct emu_access part = *x;
+    uint32_t todo = x->mask;
+    while (todo) {
+        int lead = __builtin_ctz(todo);
+        uint64_t rank = x->ad[lead] >> 24;
+        uint32_t offset;
+        struct emu_block *b = w->block;
+        if (rank != b->rank) {
+            b = ks_emu_shared_at(w, lead, x->ad[lead], false, 0, 1, access_name(x), &offset);
+            if (!b)
+                return false;
+        }
+        part.mask = 0;
+        FOR_LANES(i) part.mask |= (uint32_t)(x->ad[i] >> 24 == rank) << i;
+        part.mask &= todo;
+        todo &= ~part.mask;
+        FOR_LANES(i) part.ad[i] = (emu_lane(part.mask, i) ? x->ad[i] : x->ad[lead]) & 0xffffffu;
+        uint32_t mine = part.mask;
+        if (!resolve_in_block(w, in, &part, b))
+            return false;
+        if (mine == x->mask && todo == 0) {
+            memcpy(x->ad, part.ad, sizeof(x->ad));
+            return true;
+        }
+        FOR_LANES(i) x->ad[i] = emu_lane(mine, i) ? part.ad[i] : x->ad[i];
+    }
+    uint64_t lead = x->ad[__builtin_ctz(x->mask)];
+    FOR_LANES(i) x->ad[i] = emu_lane(x->mask, i) ? x->ad[i] : lead;
+    return true;
+}
+
+bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)
+{
+    w->pc = ks_emu_pc(w, in);
+    return w->worker->launch->program->clustered ? resolve_in_cluster(w, in, x) : resolve_in_block(w, in, x, w->block);
+}
+
+void ks_emu_count_bulk(struct emu_warp *w, const struct emu_insn *in, uint64_t address, uint32_t bytes, bool store)
+{
+    struct ks_emu *emu = w->worker->launch->emu;
+    struct emu_mem_count *c = &w->worker->mem[ks_emu_pc(w, in)];
+    uint64_t base = (uint64_t)(uintptr_t)emu->arena, s0 = (address - base) / EMU_SECTOR,
+             s1 = (address + bytes - 1 - base) / EMU_SECTOR;
+    c->g_requests++;
+    c->g_bytes += bytes;
+    c->g_sectors += s1 - s0 + 1;
+    c->g_misses += s1 - s0 + 1;
+    mark_sector(store ? emu->write_plane : emu->read_plane, s0, s1 - s0 + 1);
 }
 
 bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)

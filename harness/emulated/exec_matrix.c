@@ -1,3 +1,4 @@
+#include "harness/emulated/async.h"
 #include "harness/emulated/exec_float.h"
 #include "harness/emulated/exec_mem.h"
 #include "harness/emulated/tensor.h"
@@ -283,6 +284,19 @@ static void cp_async_wait(struct emu_warp *w, const struct emu_insn *in, uint32_
         struct emu_async a = b->async.data[k];
         bool mine = a.warp == w->id && emu_lane(mask, (int)a.lane);
         if (mine && (in->imm < 0 || (int64_t)a.group < (int64_t)w->async_group[a.lane] - in->imm))
+            memset(b->shared_init + a.offset, EMU_SHADOW_WRITTEN, a.bytes);
+        else
+            b->async.data[kept++] = a;
+    }
+    b->async.n = kept;
+}
+
+void ks_emu_cp_async_settle(struct emu_block *b, uint32_t warp, uint32_t lane)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < b->async.n; k++) {
+        struct emu_async a = b->async.data[k];
+        if (a.warp == warp && a.lane == lane)
             memset(b->shared_init + a.offset, EMU_SHADOW_WRITTEN, a.bytes);
         else
             b->async.data[kept++] = a;

@@ -15,6 +15,8 @@ bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct 
 /* Generic addresses: splits the mask by space.  out[0]: global, out[1]: shared, out[2]: local; each with its mask, 0 when empty.
  * Addresses of the latter two become offsets. */
 void ks_emu_split_generic(struct emu_warp *w, const struct emu_access *x, struct emu_access out[3]);
+/* Counts one contiguous access of the async proxy. */
+void ks_emu_count_bulk(struct emu_warp *w, const struct emu_insn *in, uint64_t address, uint32_t bytes, bool store);
 uint32_t ks_emu_wavefronts(const struct emu_access *x, uint32_t *ret_ideal);
 static inline uint32_t ks_emu_pc(const struct emu_warp *w, const struct emu_insn *in)
 {

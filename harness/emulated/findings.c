@@ -1,4 +1,4 @@
-#include "harness/emulated/device.h"
+#include "harness/emulated/async.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 struct emu_finding {
     const char *kind, *access, *space;
     char *kernel, *file, *text, *allocation;
-    uint64_t block, offset;
+    uint64_t block, unit, offset;
     uint32_t grid[3], thread[3];
     uint32_t line, ptx_line, count, launch;
     bool has_offset;
@@ -100,8 +100,13 @@ static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, con
     struct ks_emu *emu = l->emu;
     const char *file;
     struct emu_finding *f = ks_xcalloc(1, sizeof(*f));
-    *f = (struct emu_finding){
-        .kind = kind, .access = access, .space = space, .block = w->block->linear, .count = 1, .launch = l->number};
+    *f = (struct emu_finding){.kind = kind,
+                              .access = access,
+                              .space = space,
+                              .block = w->block->linear,
+                              .unit = w->block->cluster->unit,
+                              .count = 1,
+                              .launch = l->number};
     memcpy(f->grid, l->grid, sizeof(f->grid));
     for (int i = 0; i < 3; i++)
         f->thread[i] = w->tid[i][lane & 31];
@@ -162,10 +167,10 @@ void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int l
     w->block->faulted = true;
     ks_emu_source_of(l, w->pc, &file, &line, &ptx_line);
     (void)pthread_mutex_lock(&l->emu->lock);
-    if (l->fail_code == KS_OK || w->block->linear < l->fail_block) {
+    if (l->fail_code == KS_OK || w->block->cluster->unit < l->fail_unit) {
         l->fail_code = code;
-        l->fail_block = w->block->linear;
-        l->stop_after = w->block->linear;
+        l->fail_unit = w->block->cluster->unit;
+        l->stop_after = w->block->cluster->unit;
         (void)snprintf(l->emu->fault_kind, sizeof(l->emu->fault_kind), "%s", kind);
         (void)ks_fail_at(&l->fail, code, file ? file : "<ptx>", file ? line : ptx_line, 0,
                          "run '%s': %s: %s, block (%u,%u,%u) thread (%u,%u,%u)", l->program->name, kind, text, w->block->id[0],
@@ -179,12 +184,12 @@ const char *ks_emu_fault_kind(const struct ks_emu *emu)
     return emu->fault_kind;
 }
 
-void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_block)
+void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_unit)
 {
     size_t kept = 0;
     for (size_t i = 0; i < emu->findings.n; i++) {
         struct emu_finding *f = emu->findings.data[i];
-        if (f->launch == launch && f->block > after_block)
+        if (f->launch == launch && f->unit > after_unit)
             finding_free(f);
         else
             emu->findings.data[kept++] = f;

@@ -34,7 +34,8 @@ enum emu_flow {
     EMU_FLOW_TRAP,
     EMU_FLOW_BAR, /* a: barrier id, b: thread count or EMU_NONE; sub: EMU_BAR_*; d, c: predicate result and input of a reduction
                    */
-    EMU_FLOW_WARPSYNC, /* handler runs once the lanes of its member mask (c) stand here together */
+    EMU_FLOW_WARPSYNC, /* handler runs once the lanes of its member mask (c) stand here together; it may make them wait */
+    EMU_FLOW_WAIT,     /* handler; the lanes it puts into emu_warp.wait_mask wait here and try again, with EMU_SOFT go on later */
     EMU_FLOW_YIELD,    /* handler, then let others run: nanosleep */
     EMU_FLOW_END       /* past the last instruction of a function */
 };
@@ -48,6 +49,8 @@ enum emu_bar { EMU_BAR_SYNC, EMU_BAR_ARRIVE, EMU_BAR_RED_POPC, EMU_BAR_RED_AND, 
 #define EMU_ACQUIRE  0x10u
 #define EMU_RELEASE  0x20u
 #define EMU_SIGNED   0x40u
+#define EMU_SOFT     0x80u    /* a poll that failed: others first */
+#define EMU_OWN      EMU_SOFT /* of a warp operation: it checks its registers itself */
 
 struct emu_insn {
     emu_fn fn;
@@ -103,7 +106,11 @@ enum emu_reloc_kind {
     EMU_RELOC_TOTAL_SHARED,
     EMU_RELOC_NWARPID,
     EMU_RELOC_NSMID,
-    EMU_RELOC_ENVREG /* index */
+    EMU_RELOC_ENVREG, /* index */
+    EMU_RELOC_NCLUSTERID,
+    EMU_RELOC_CLUSTER_NCTAID,
+    EMU_RELOC_CLUSTER_NCTARANK,
+    EMU_RELOC_IS_CLUSTER
 };
 struct emu_reloc {
     enum emu_reloc_kind kind;
@@ -142,8 +149,10 @@ struct emu_program {
     uint32_t registers_estimate;
     uint32_t max_threads; /* .maxntid / .reqntid, 0: none */
     bool has_indirect,
-        ordered;   /* ordered: blocks must run one after the other to be reproducible (value-returning atomics, ...) */
-    bool may_spin; /* strong loads or atomics: blocks may wait for each other */
+        ordered;    /* ordered: blocks must run one after the other to be reproducible (value-returning atomics, ...) */
+    bool may_spin;  /* strong loads or atomics: blocks may wait for each other */
+    bool clustered; /* names other blocks of its cluster: shared addresses carry ranks */
+    bool async;     /* has operations of the async proxy */
 };
 
 #endif

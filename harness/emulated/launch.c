@@ -1,4 +1,4 @@
-#include "harness/emulated/device.h"
+#include "harness/emulated/async.h"
 
 #include <unistd.h>
 
@@ -31,12 +31,34 @@ static enum ks_code check_config(const struct ks_emu *emu, const struct emu_prog
     if (c->shared_bytes > (size_t)a->shared_block || shared > (size_t)a->shared_block)
         return ks_fail(err, KS_ERR_RANGE, "launch '%s': %zu bytes of shared memory, at most %d on %s", p->name, shared,
                        a->shared_block, a->name);
-    uint64_t cluster = 1;
-    for (int i = 0; i < 3; i++)
-        cluster *= c->cluster[i] ? c->cluster[i] : 1;
+    return KS_OK;
+}
+
+/* The cluster a launch asks for, or the kernel's own. */
+static enum ks_code choose_cluster(struct emu_launch *l, const struct ks_emu_launch *c, struct ks_err *err)
+{
+    const struct emu_program *p = l->program;
     const uint32_t *own = p->funcs[p->entry].ptx->cluster;
-    if (cluster > 1 || (uint64_t)own[0] * own[1] * own[2] > 1)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "launch '%s': emulate clusters of more than one block", p->name);
+    uint64_t size = 1;
+    for (int i = 0; i < 3; i++) {
+        uint32_t asked = c->cluster[i], fixed = own[i];
+        l->explicit_cluster |= asked || fixed;
+        l->cluster[i] = asked ? asked : fixed ? fixed : 1;
+        if (asked && fixed && asked != fixed)
+            return ks_fail(err, KS_ERR_RANGE, "launch '%s': cluster dimension %c is %u, the kernel is compiled for %u", p->name,
+                           "xyz"[i], asked, fixed);
+        if (l->grid[i] % l->cluster[i])
+            return ks_fail(err, KS_ERR_RANGE, "launch '%s': grid dimension %c is %u, no multiple of the cluster's %u", p->name,
+                           "xyz"[i], l -> grid[i], l -> cluster[i]);
+        size *= l->cluster[i];
+    }
+    if (size > EMU_MAX_CLUSTER)
+        return ks_fail(err, KS_ERR_RANGE, "launch '%s': a cluster of %llu blocks, at most %d", p->name, (unsigned long long)size,
+                       EMU_MAX_CLUSTER);
+    if (size > 1 && l->emu->arch->cc < 90)
+        return ks_fail(err, KS_ERR_RANGE, "launch '%s': clusters on %s, which has none", p->name, l->emu->arch->name);
+    l->cluster_size = (uint32_t)size;
+    l->n_units = l->n_blocks / size;
     return KS_OK;
 }
 
@@ -72,6 +94,14 @@ static uint64_t reloc_value(const struct emu_launch *l, const struct emu_reloc *
         return r->index == 1   ? (uint64_t)(uintptr_t)l->grid_workspace >> 32
                : r->index == 2 ? (uint32_t)(uintptr_t)l->grid_workspace
                                : 0;
+    case EMU_RELOC_NCLUSTERID:
+        return l->grid[r->index] / l->cluster[r->index];
+    case EMU_RELOC_CLUSTER_NCTAID:
+        return l->cluster[r->index];
+    case EMU_RELOC_CLUSTER_NCTARANK:
+        return l->cluster_size;
+    case EMU_RELOC_IS_CLUSTER:
+        return l->explicit_cluster;
     }
     return 0;
 }
@@ -89,47 +119,47 @@ static void fill_pool(struct emu_launch *l)
 
 /* ------------------------------------------------------------------------------------------------ blocks to workers */
 
-/* Next block to start, UINT64_MAX: none.  With sampling, blocks past the budget are taken in even steps over what was left. */
-static uint64_t next_block(struct emu_launch *l)
+/* Next unit to start, UINT64_MAX: none.  With sampling, blocks past the budget are taken in even steps over what was left. */
+static uint64_t next_unit(struct emu_launch *l)
 {
     (void)pthread_mutex_lock(&l->emu->lock);
-    uint64_t b = l->next_block;
-    if (l->sample_step > 1 && b >= l->sample_from)
-        l->next_block = b + l->sample_step;
+    uint64_t u = l->next_unit;
+    if (l->sample_step > 1 && u >= l->sample_from)
+        l->next_unit = u + l->sample_step;
     else
-        l->next_block = b + 1;
-    if (b >= l->n_blocks || b > l->stop_after)
-        b = UINT64_MAX;
+        l->next_unit = u + 1;
+    if (u >= l->n_units || u > l->stop_after)
+        u = UINT64_MAX;
     (void)pthread_mutex_unlock(&l->emu->lock);
-    return b;
+    return u;
 }
 
 static void run_blocks(struct emu_worker *wk)
 {
     struct emu_launch *l = wk->launch;
-    struct emu_block *active[MAX_RESIDENT];
-    size_t n = 0, limit = l->cooperative ? MAX_RESIDENT : l->resident;
+    struct emu_cluster *active[MAX_RESIDENT];
+    size_t n = 0, limit = l->cooperative ? MAX_RESIDENT : (l->resident + l->cluster_size - 1) / l->cluster_size;
     bool more = true;
     while (n || more) {
-        /* a new block starts when none is active or the active ones wait for something */
+        /* a new unit starts when none is active or the active ones wait for something */
         if (more && (n == 0 || (n < limit && wk->spun))) {
-            uint64_t b = next_block(l);
-            if (b == UINT64_MAX)
+            uint64_t u = next_unit(l);
+            if (u == UINT64_MAX)
                 more = false;
             else
-                active[n++] = ks_emu_block_start(wk, b);
+                active[n++] = ks_emu_cluster_start(wk, u);
             wk->spun = false;
             if (!n)
                 break;
         }
         size_t before = n;
         for (size_t i = 0; i < n;) {
-            enum emu_block_result r = active[i]->linear > l->stop_after ? EMU_BLOCK_FAILED : ks_emu_block_run(active[i]);
+            enum emu_block_result r = active[i]->unit > l->stop_after ? EMU_BLOCK_FAILED : ks_emu_cluster_run(active[i]);
             if (r == EMU_BLOCK_SPUN) {
                 i++;
                 continue;
             }
-            ks_emu_block_end(active[i]);
+            ks_emu_cluster_end(active[i]);
             memmove(&active[i], &active[i + 1], sizeof(*active) * (n - i - 1));
             n--;
         }
@@ -158,7 +188,11 @@ static void worker_init(struct emu_worker *wk, struct emu_launch *l, int index)
 
 static void worker_release(struct emu_worker *wk)
 {
-    ks_emu_block_free(wk->free_blocks);
+    while (wk->free_blocks) {
+        struct emu_block *b = wk->free_blocks;
+        wk->free_blocks = b->next_free;
+        ks_emu_block_free(b);
+    }
     free(wk->warp_diff);
     free(wk->lane_diff);
     free(wk->pred_off);
@@ -166,7 +200,7 @@ static void worker_release(struct emu_worker *wk)
     free(wk->l1);
 }
 
-/* Runs the blocks that next_block() gives on `n` host threads, this one included. */
+/* Runs the units that next_unit() gives on `n` host threads, this one included. */
 static void run_workers(struct emu_worker *workers, int n)
 {
     KS_AUTO_FREE pthread_t *threads = ks_xcalloc((size_t)n, sizeof(pthread_t));
@@ -187,8 +221,8 @@ static int count_threads(const struct emu_launch *l)
         n = 1;
     if (l->n_blocks * l->threads_per_block < 8192) /* starting threads would take longer */
         n = 1;
-    if ((uint64_t)n > l->n_blocks)
-        n = (long)l->n_blocks;
+    if ((uint64_t)n > l->n_units)
+        n = (long)l->n_units;
     return n > 64 ? 64 : (int)n;
 }
 
@@ -197,7 +231,7 @@ static int count_threads(const struct emu_launch *l)
 static uint64_t plan_sample(struct emu_launch *l, struct emu_worker *workers, int n)
 {
     int64_t budget = l->emu->config.sample_thread_insts;
-    if (budget <= 0 || l->n_blocks < 8)
+    if (budget <= 0 || l->n_units < 8)
         return 0;
     l->stop_after = 0; /* one block tells what a block costs */
     run_workers(workers, 1);
@@ -205,19 +239,19 @@ static uint64_t plan_sample(struct emu_launch *l, struct emu_worker *workers, in
     if (l->fail_code != KS_OK)
         return 0;
     l->stop_after = UINT64_MAX;
-    l->next_block = 1;
+    l->next_unit = 1;
     uint64_t afford = (uint64_t)budget / cost;
     if (afford < 4)
         afford = 4;
-    if (afford + 1 >= l->n_blocks) {
+    if (afford + 1 >= l->n_units) {
         run_workers(workers, n);
         return 0;
     }
     l->sample_from = 1;
-    l->sample_step = (l->n_blocks - 1 + afford - 1) / afford;
+    l->sample_step = (l->n_units - 1 + afford - 1) / afford;
     if (l->sample_step < 1)
         l->sample_step = 1;
-    l->next_block = 1 + l->sample_step / 2;
+    l->next_unit = 1 + l->sample_step / 2;
     run_workers(workers, n);
     return l->sample_step;
 }
@@ -236,7 +270,7 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
         worker_init(&workers[i], l, i);
     if (l->checks & KS_EMU_CHECK_RACE)
         ks_emu_race_begin(l);
-    if (emu->config.sample_thread_insts > 0 && !l->cooperative && !p->may_spin && l->n_blocks >= 8)
+    if (emu->config.sample_thread_insts > 0 && !l->cooperative && !p->may_spin && l->n_units >= 8)
         (void)plan_sample(l, workers, n);
     else
         run_workers(workers, n);
@@ -246,7 +280,7 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
     ks_emu_race_end(l);
     free(l->pool);
     if (l->fail_code != KS_OK) {
-        ks_emu_findings_forget(emu, l->number, l->fail_block);
+        ks_emu_findings_forget(emu, l->number, l->fail_unit);
         if (err)
             *err = l->fail;
         return l->fail_code;
@@ -282,11 +316,12 @@ enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, cons
                            .counting = emu->config.counters,
                            .cooperative = c->cooperative,
                            .number = ++emu->launch_number,
-                           .fail_block = UINT64_MAX,
+                           .fail_unit = UINT64_MAX,
                            .registers = registers};
     memcpy(l.grid, c->grid, sizeof(l.grid));
     memcpy(l.block, c->block, sizeof(l.block));
     l.n_blocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+    KS_TRY(choose_cluster(&l, c, err));
     l.threads_per_block = c->block[0] * c->block[1] * c->block[2];
     l.warps_per_block = (l.threads_per_block + 31) / 32;
     l.dyn_shared_bytes = (uint32_t)c->shared_bytes;

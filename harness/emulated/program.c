@@ -298,6 +298,8 @@ static enum ks_code build(struct link *l, struct ptx_func *kernel)
                 f.module_index = k;
         ks_vec_push(&d->funcs, f);
     }
+    for (size_t i = 0; i < l->order.n; i++)
+        d->p->clustered |= ks_emu_uses_clusters(l->order.data[i]);
     for (uint32_t i = 0; i < l->order.n; i++)
         KS_TRY(decode_func(l, i));
     finish(l);

@@ -196,6 +196,35 @@ static void liveness(struct ra *ra, const struct emu_func *f, uint32_t lo, uint3
     }
 }
 
+/* The registers of a wgmma must stay its own until it is waited for, though no instruction in between names them: from the start
+ * of the outermost loop around it to the next wait in the text, or to the end of that loop. */
+static void widen_async(struct ra *ra, const struct emu_func *f)
+{
+    const struct emu_program *p = ra->p;
+    for (uint32_t pc = f->first_pc; pc < f->end_pc; pc++) {
+        const struct ptx_insn *ptx = p->info[pc].ptx;
+        if (p->code[pc].n_ext < 4 || !ptx || !ks_streq(ptx->base, "wgmma"))
+            continue;
+        uint32_t first = pc, last = pc;
+        while (last + 1 < f->end_pc && !(p->info[last].ptx && strstr(p->info[last].ptx->op, "wait_group")))
+            last++;
+        for (uint32_t b = pc; b < f->end_pc; b++) {
+            if (p->code[b].flow != EMU_FLOW_BRA || p->code[b].target > pc)
+                continue;
+            first = p->code[b].target < first ? p->code[b].target : first;
+            last = b > last ? b : last;
+        }
+        const struct emu_insn *in = &p->code[pc];
+        FOR_OPERANDS(ra, in, {
+            (void)written;
+            if (ra->bytes[v] == 4) {
+                touch(ra, v, first);
+                touch(ra, v, last);
+            }
+        });
+    }
+}
+
 static int by_first(const void *a, const void *b)
 {
     const struct interval *x = a, *y = b;
@@ -293,6 +322,7 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
         while (hi < n_vregs && func_of_vreg[hi] == f)
             hi++;
         liveness(&ra, &p->funcs[f], lo, hi);
+        widen_async(&ra, &p->funcs[f]);
         for (uint32_t v = lo; v < hi; v++)
             if (last[v] != UINT32_MAX)
                 list[n++] = (struct interval){v, first[v], last[v]};
@@ -306,4 +336,8 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
      * allocates fewer than 16, in steps of 8. */
     peak_all = (peak_all * 9 / 10 + 1 + 7) / 8 * 8;
     p->registers_estimate = peak_all < 16 ? 16 : peak_all > 255 ? 255 : peak_all;
+    if (p->max_threads) { /* .maxntid, .reqntid: ptxas spills before a block stops fitting an SM */
+        uint32_t limit = 65536 / p->max_threads / 8 * 8;
+        p->registers_estimate = p->registers_estimate > limit ? limit : p->registers_estimate;
+    }
 }

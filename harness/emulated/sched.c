@@ -1,4 +1,5 @@
-#include "harness/emulated/device.h"
+#include "harness/emulated/async.h"
+#include "harness/emulated/warpgroup.h"
 
 /* One warp.  Its lanes are grouped into fragments, lanes that stand at the same pc; the fragment with the lowest pc runs, up to
  * the next fragment's pc, where the two merge.  That reconverges structured control flow as hardware does and still lets every
@@ -100,10 +101,13 @@ static void exit_lanes(struct emu_warp *w, uint32_t mask)
 {
     if (w->worker->launch->checks & KS_EMU_CHECK_SYNC)
         check_skipped_barrier(w, mask);
+    if (w->worker->launch->program->async)
+        ks_emu_async_exit(w, mask);
     w->live &= ~mask;
     w->block->live_threads -= (uint32_t)__builtin_popcount(mask);
     wake_lanes(w);
     ks_emu_bar_check(w->block);
+    ks_emu_cluster_check(w->block->cluster);
 }
 
 static uint32_t guard(const struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
@@ -121,6 +125,23 @@ static inline void count_run(struct emu_worker *wk, uint32_t from, uint32_t to, 
     wk->warp_diff[to]--;
     wk->lane_diff[from] += lanes;
     wk->lane_diff[to] -= lanes;
+}
+
+/* The same while wgmma operations may be in flight: their registers are out of bounds. */
+static bool run_checked(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t mask)
+{
+    const struct emu_insn *code = w->worker->launch->program->code;
+    for (; pc < end; pc++) {
+        uint32_t em = guard(w, &code[pc], mask);
+        w->worker->pred_off[pc] += (uint64_t)__builtin_popcount(mask & ~em);
+        if (!em)
+            continue;
+        ks_emu_wgmma_check_registers(w, &code[pc], em);
+        code[pc].fn(w, &code[pc], em);
+        if (w->event != EMU_EVENT_NONE)
+            return false;
+    }
+    return true;
 }
 
 /* Straight-line code [pc, end) for `mask`.  False: a handler faulted. */
@@ -277,7 +298,7 @@ static enum step do_return(struct emu_warp *w, struct emu_frag *f, const struct 
 /* The lanes of a warp operation's member masks (operand c) that are complete run now; the others wait for the missing lanes. */
 static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct emu_insn *in)
 {
-    uint32_t todo = guard(w, in, f->mask), pc = f->pc, waiting = 0, done = f->mask & ~todo;
+    uint32_t todo = guard(w, in, f->mask), pc = f->pc, waiting = 0, held = 0, done = f->mask & ~todo;
     const uint32_t *members = in->c == EMU_NONE ? NULL : R32(in->c);
     while (todo) {
         int lead = __builtin_ctz(todo);
@@ -303,10 +324,28 @@ static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct
         w->pc = pc;
         if (w->worker->launch->checks & KS_EMU_CHECK_RACE)
             ks_emu_race_warp_sync(w);
+        w->wait_mask = 0;
+        if (w->wgmma && !(in->flags & EMU_OWN) && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
+            ks_emu_wgmma_check_registers(w, in, group);
         in->fn(w, in, group);
         if (w->event != EMU_EVENT_NONE)
             return STEP_STOP;
-        done |= group;
+        if (w->wait_mask)
+            held |= group;
+        else
+            done |= group;
+    }
+    if (held) { /* together, but not ready */
+        uint32_t rest = f->mask & ~held;
+        f->mask = held;
+        f->state = EMU_WAIT_EVENT;
+        f->wait = w->wait;
+        f->soft = false;
+        if (waiting)
+            new_frag(w, pc, waiting)->state = EMU_WAIT_LANES;
+        if (rest & ~waiting)
+            (void)new_frag(w, pc + 1, rest & ~waiting);
+        return STEP_SWITCH;
     }
     if (!waiting) {
         f->pc = pc + 1;
@@ -316,6 +355,32 @@ static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct
     f->state = EMU_WAIT_LANES;
     if (done)
         (void)new_frag(w, pc + 1, done);
+    return STEP_SWITCH;
+}
+
+/* Lanes that have to wait for something beside the threads stay, or, when their poll has failed, go on after the others. */
+static enum step do_wait(struct emu_warp *w, struct emu_frag *f, const struct emu_insn *in)
+{
+    uint32_t mask = guard(w, in, f->mask), pc = f->pc;
+    bool soft = in->flags & EMU_SOFT;
+    w->pc = pc;
+    w->wait_mask = 0;
+    if (mask)
+        in->fn(w, in, mask);
+    if (w->event != EMU_EVENT_NONE)
+        return STEP_STOP;
+    uint32_t held = w->wait_mask, rest = f->mask & ~held;
+    if (!held) {
+        f->pc = pc + 1;
+        return STEP_ON;
+    }
+    f->pc = soft ? pc + 1 : pc;
+    f->mask = held;
+    f->state = EMU_WAIT_EVENT;
+    f->wait = w->wait;
+    f->soft = soft;
+    if (rest)
+        (void)new_frag(w, pc + 1, rest);
     return STEP_SWITCH;
 }
 
@@ -379,6 +444,8 @@ static enum step control(struct emu_warp *w, struct emu_frag *f, const struct em
         return do_barrier(w, f, in);
     case EMU_FLOW_WARPSYNC:
         return do_warp_op(w, f, in);
+    case EMU_FLOW_WAIT:
+        return do_wait(w, f, in);
     case EMU_FLOW_YIELD:
         f->pc++;
         f->passed = w->n_frags > 1;
@@ -395,6 +462,9 @@ static enum step control(struct emu_warp *w, struct emu_frag *f, const struct em
 static bool settle(struct emu_warp *w)
 {
     const struct emu_program *p = w->worker->launch->program;
+    for (uint32_t i = 0; i < w->n_frags; i++)
+        if (w->frag[i].state == EMU_WAIT_EVENT) /* they will come */
+            return false;
     for (uint32_t i = 0; i < w->n_frags; i++) {
         struct emu_frag *f = &w->frag[i];
         const struct emu_insn *in = &p->code[f->pc];
@@ -451,7 +521,8 @@ enum emu_warp_result ks_emu_warp_run(struct emu_warp *w, uint64_t quantum)
                 count_run(wk, pc, end, f->mask);
                 used += end - pc;
                 w->insts += end - pc;
-                if (!run_straight(w, pc, end, f->mask))
+                bool checked = w->wgmma && (wk->launch->checks & KS_EMU_CHECK_SYNC);
+                if (!(checked ? run_checked : run_straight)(w, pc, end, f->mask))
                     return EMU_WARP_FAILED;
                 f->pc = end;
             }
@@ -461,9 +532,10 @@ enum emu_warp_result ks_emu_warp_run(struct emu_warp *w, uint64_t quantum)
             w->insts++;
             const struct emu_insn *in = &p->code[end];
             uint32_t mask = f->mask;
-            bool parked = in->flow == EMU_FLOW_WARPSYNC || in->flow == EMU_FLOW_BAR;
+            bool parked = in->flow == EMU_FLOW_WARPSYNC || in->flow == EMU_FLOW_BAR || in->flow == EMU_FLOW_WAIT;
             s = control(w, f, in);
-            if (!(parked && s == STEP_SWITCH && w->n_frags > 0 && f->state == EMU_WAIT_LANES) && in->flow != EMU_FLOW_END)
+            bool waits = f->state == EMU_WAIT_LANES || (f->state == EMU_WAIT_EVENT && !f->soft);
+            if (!(parked && s == STEP_SWITCH && w->n_frags > 0 && waits) && in->flow != EMU_FLOW_END)
                 count_run(wk, end, end + 1, mask);
             if (s == STEP_STOP)
                 return EMU_WARP_FAILED;
