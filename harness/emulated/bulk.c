@@ -99,7 +99,7 @@ void ks_emu_box_walk(const struct ks_emu_tensor_map *map, const int32_t at[KS_EM
     uint32_t n[KS_EMU_MAP_RANK], i[KS_EMU_MAP_RANK] = {0}, each = ks_emu_tensor_map_element_bytes(map), off = 0;
     for (uint32_t k = 0; k < KS_EMU_MAP_RANK; k++)
         n[k] = k < map->rank ? ks_emu_tensor_map_count(map, k) : 1;
-    int64_t first = at[0], dim0 = (int64_t)map->last[0] + 1;
+    int64_t first = map->type == KS_EMU_MAP_16U4_ALIGN8B ? at[0] / 2 : at[0], dim0 = (int64_t)map->last[0] + 1;
     int64_t lo = first < 0 ? -first : 0, hi = dim0 - first;
     hi = hi > n[0] ? n[0] : hi;
     for (bool more = true; more;) {

@@ -89,7 +89,7 @@ void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, cons
     uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
     ks_emu_report(w, async ? "async-pending" : "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space,
                   NULL,
-                  async ? "%u-byte load of %s memory that a cp.async may still be writing: its thread has not waited for it"
+                  async ? "%u-byte load of %s memory that an asynchronous copy may still be writing: nobody has waited for it"
                         : "%u-byte load of %s memory that was never written",
                   x->bytes, space);
 }

@@ -13,9 +13,10 @@
     X(issued_lanes)                                                                                                              \
     X(branch_insts)                                                                                                              \
     X(divergent_branches)                                                                                                        \
-    X(global_load_requests) X(global_load_sectors) X(global_load_bytes_requested) X(global_store_requests)                       \
-        X(global_store_sectors) X(global_store_bytes_requested) X(global_atomic_requests) X(global_atomic_sectors)               \
-            X(global_atomic_lanes) X(l1_miss_sectors) X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(shared_load_requests)   \
+    X(global_load_requests)                                                                                                      \
+    X(global_load_sectors) X(global_load_bytes_requested) X(global_store_requests) X(global_store_sectors)                       \
+        X(global_store_bytes_requested) X(global_atomic_requests) X(global_atomic_sectors) X(global_atomic_lanes)                \
+            X(l1_miss_sectors) X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(shared_load_requests)                          \
                 X(shared_load_wavefronts) X(shared_store_requests) X(shared_store_wavefronts) X(shared_atomic_requests)          \
                     X(shared_atomic_serial) X(shared_ideal) X(local_bytes) X(barriers) X(flops_fp32) X(flops_fp16) X(flops_fp64) \
                         X(flops_tensor)

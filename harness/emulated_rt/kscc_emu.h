@@ -5,7 +5,7 @@
  * it. Found with dlsym; a plain user program never calls these.
  *
  * Without the worker the device is configured from the environment: KSCC_EMU_ARCH (default sm_90a), KSCC_EMU_CHECKS
- * (all or bounds; default bounds), KSCC_EMU_THREADS.  Findings then go to stderr when a kernel faults and at exit. */
+ * (all or bounds; default bounds), KSCC_EMU_THREADS, KSCC_EMU_SEED.  Findings then go to stderr when a kernel faults and at exit. */
 
 #include "harness/emulated/emu.h"
 

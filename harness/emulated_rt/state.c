@@ -66,8 +66,10 @@ struct ks_emu *rt_emu(void)
     if (device || sticky)
         return device;
     const char *arch = getenv("KSCC_EMU_ARCH"), *checks = getenv("KSCC_EMU_CHECKS"), *threads = getenv("KSCC_EMU_THREADS");
+    const char *seed = getenv("KSCC_EMU_SEED");
     struct ks_emu_config config = {.arch = arch && *arch ? arch : "sm_90a",
                                    .checks = checks && strcmp(checks, "all") == 0 ? KS_EMU_CHECK_ALL : KS_EMU_CHECK_BOUNDS,
+                                   .seed = seed ? strtoull(seed, NULL, 10) : 0,
                                    .n_threads = threads ? (int)strtol(threads, NULL, 10) : 0};
     enum ks_code code = device_make(&config);
     if (code != KS_OK) {
