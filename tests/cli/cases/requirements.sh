@@ -8,9 +8,8 @@ for name in $(grep '^| R-' $list | grep -oE '`[a-z]+\.[A-Za-z0-9_]+(:[a-z0-9_]+)
   unit.*:*) file=${name#unit.}; grep -q "^TEST(${name#*:})" "tests/unit/${file%%:*}.c" ;;
   unit.*) [ -e "tests/unit/${name#unit.}.c" ] ;;
   zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;;
-  emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] ;;
   recheck.*) [ -e "tests/recheck/${name#recheck.}.cpp" ] ;;
-  emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] ;;
+  emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] || grep -q "NAME $name " tests/emulated/CMakeLists.txt ;;
   *) grep -q "NAME $name " "tests/${name%%.*}/CMakeLists.txt" ;;
   esac || fail "$list names a test that is not there: $name"
 done
