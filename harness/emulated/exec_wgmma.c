@@ -198,6 +198,8 @@ static void commit(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     struct emu_wgmma_state *s = ks_emu_wgmma_state(w);
     (void)in;
     (void)mask;
+    if (w->worker->launch->checks & KS_EMU_CHECK_RACE) /* its reads are over for whoever waits, in any of the four warps */
+        ks_emu_race_release(w);
     s->issued_at[s->group % EMU_WGMMA_GROUPS] = s->issued;
     s->group++;
 }
@@ -218,6 +220,8 @@ static void wait_group(struct emu_warp *w, const struct emu_insn *in, uint32_t m
             return;
         }
     }
+    if (over > 0 && (w->worker->launch->checks & KS_EMU_CHECK_RACE))
+        ks_emu_race_acquire(w);
     ks_emu_wgmma_over(s, over);
 }
 

@@ -23,9 +23,9 @@ static size_t slot_of(const char *key)
 static void fill(void)
 {
     static const struct emu_row *const all[] = {
-        ks_emu_rows_int,  ks_emu_rows_bits,    ks_emu_rows_f32,    ks_emu_rows_f64,     ks_emu_rows_half, ks_emu_rows_cmp,
-        ks_emu_rows_cvt,  ks_emu_rows_special, ks_emu_rows_move,   ks_emu_rows_mem,     ks_emu_rows_atom, ks_emu_rows_warp,
-        ks_emu_rows_call, ks_emu_rows_mma,     ks_emu_rows_matrix, ks_emu_rows_texture, ks_emu_rows_wmma, ks_emu_rows_video,
+        ks_emu_rows_int, ks_emu_rows_bits, ks_emu_rows_f32, ks_emu_rows_f64, ks_emu_rows_half, ks_emu_rows_cmp, ks_emu_rows_cvt,
+        ks_emu_rows_special, ks_emu_rows_move, ks_emu_rows_mem, ks_emu_rows_atom, ks_emu_rows_warp, ks_emu_rows_call,
+        ks_emu_rows_mma, ks_emu_rows_matrix, ks_emu_rows_texture, ks_emu_rows_wmma, ks_emu_rows_video,
         /* asynchronous ones */
         ks_emu_rows_mbarrier, ks_emu_rows_bulk, ks_emu_rows_cluster, ks_emu_rows_wgmma};
     size_t n = 0;

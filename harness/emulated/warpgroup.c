@@ -33,8 +33,10 @@ void ks_emu_wgmma_free(struct emu_wgmma_state *s)
 void ks_emu_wgmma_over(struct emu_wgmma_state *s, uint32_t groups)
 {
     uint32_t kept = 0;
-    if (groups > s->waited)
+    if (groups > s->waited) {
         s->waited = groups;
+        s->over = s->issued_at[(groups - 1) % EMU_WGMMA_GROUPS];
+    }
     for (uint32_t i = 0; i < s->n_reads; i++)
         if (s->reads[i].group >= s->waited)
             s->reads[kept++] = s->reads[i];
@@ -47,7 +49,17 @@ static void remember(struct emu_wgmma_state *s, const struct emu_operand *o, uin
 {
     if (s->n_reads == 2 * EMU_WGMMA_PENDING) /* forget the oldest */
         memmove(&s->reads[0], &s->reads[1], sizeof(s->reads[0]) * --s->n_reads);
-    s->reads[s->n_reads++] = (struct emu_wgmma_read){.lo = o->lo, .hi = o->hi, .group = s->group, .pc = pc};
+    s->reads[s->n_reads++] = (struct emu_wgmma_read){.lo = o->lo, .hi = o->hi, .group = s->group, .pc = pc, .number = s->issued};
+}
+
+/* The operation is the warpgroup's: when one of its warps has waited for it, it is over for all. */
+static uint32_t over_for(const struct emu_block *b, uint32_t warp)
+{
+    uint32_t over = 0;
+    for (uint32_t k = warp & ~3u; k < (warp & ~3u) + 4 && k < b->n_warps; k++)
+        if (b->warps[k].wgmma && b->warps[k].wgmma->over > over)
+            over = b->warps[k].wgmma->over;
+    return over;
 }
 
 static const struct emu_wgmma_read *reader_of(const struct emu_block *b, uint64_t lo, uint64_t hi, uint32_t *ret_warp)
@@ -55,7 +67,7 @@ static const struct emu_wgmma_read *reader_of(const struct emu_block *b, uint64_
     for (uint32_t k = 0; k < b->n_warps; k++) {
         const struct emu_wgmma_state *s = b->warps[k].wgmma;
         for (uint32_t i = 0; s && i < s->n_reads; i++) {
-            if (s->reads[i].lo < hi && s->reads[i].hi > lo) {
+            if (s->reads[i].lo < hi && s->reads[i].hi > lo && s->reads[i].number > over_for(b, k)) {
                 *ret_warp = k;
                 return &s->reads[i];
             }

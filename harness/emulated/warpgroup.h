@@ -12,11 +12,13 @@
 /* An operand in shared memory that a pending wgmma reads: it lies within [lo, hi). */
 struct emu_wgmma_read {
     uint32_t lo, hi, group, pc;
+    uint32_t number; /* of the operation */
 };
 
 struct emu_wgmma_state {
     uint32_t issued;                      /* operations */
     uint32_t group;                       /* groups committed */
+    uint32_t over;                        /* operations that are over, as this warp has waited for them */
     uint32_t waited;                      /* groups before it are over */
     uint32_t issued_at[EMU_WGMMA_GROUPS]; /* operations when a group was committed, by its number modulo the size */
     bool fenced;                          /* a wgmma.fence came before the first one */
