@@ -95,6 +95,7 @@ struct emu_cluster {
 /* cluster.c */
 struct emu_cluster *ks_emu_cluster_start(struct emu_worker *wk, uint64_t unit);
 enum emu_block_result ks_emu_cluster_run(struct emu_cluster *c);
+void ks_emu_cluster_deadlock(struct emu_cluster *c, const char *who); /* reports who waits where and ends the launch */
 void ks_emu_cluster_end(struct emu_cluster *c); /* checks what was left undone, releases everything */
 /* Fragments of the block that wait for `what` look again. */
 void ks_emu_wake(struct emu_block *b, enum emu_wait what);

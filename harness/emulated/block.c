@@ -27,7 +27,14 @@ static struct emu_block *block_new(struct emu_worker *wk)
     b->shared_bytes = l->shared_bytes;
     b->warps = aligned(sizeof(*b->warps) * b->n_warps);
     memset(b->warps, 0, sizeof(*b->warps) * b->n_warps);
-    b->regs = aligned((size_t)p->reg_bytes * b->n_warps);
+    size_t regs = (size_t)p->reg_bytes * b->n_warps;
+    if (l->checks & KS_EMU_CHECK_INIT) {
+        b->regs = aligned(2 * regs + 16 * EMU_LANES);
+        memset(b->regs + regs, 0, regs + 16 * EMU_LANES);
+        b->undef = ks_xcalloc((size_t)b->n_warps * (p->reg_bytes / 64 + 1), sizeof(*b->undef));
+    } else {
+        b->regs = aligned(regs);
+    }
     b->shared = aligned(b->shared_bytes);
     size_t local = (size_t)p->local_bytes * b->n_warps * EMU_LANES;
     b->local = aligned(local);
@@ -37,7 +44,7 @@ static struct emu_block *block_new(struct emu_worker *wk)
     }
     if (l->checks & KS_EMU_CHECK_RACE) {
         b->shared_race = aligned(sizeof(struct emu_race_word) * (b->shared_bytes / 4 + 1));
-        b->vc = aligned(sizeof(*b->vc) * (b->n_warps + 1)); /* one more: published in the block */
+        b->vc = aligned(sizeof(*b->vc) * (b->n_warps + 1 + EMU_MAX_BARS)); /* published in the block; left at barriers */
     }
     if (p->async && (l->checks & KS_EMU_CHECK_SYNC))
         b->proxy = aligned(sizeof(*b->proxy) * (b->shared_bytes / 4 + 1));
@@ -49,6 +56,7 @@ void ks_emu_block_free(struct emu_block *b)
     if (!b)
         return;
     free(b->regs);
+    free(b->undef);
     free(b->shared);
     free(b->local);
     free(b->shared_init);
@@ -132,6 +140,9 @@ struct emu_block *ks_emu_block_start(struct emu_worker *wk, struct emu_cluster *
     b->live_threads = b->n_threads;
     b->faulted = false;
     b->insts = 0;
+    b->stuck = false;
+    b->turn = 0;
+    wk->progress++;
     b->acquired_time = 0;
     b->async.n = 0;
     memset(b->bar, 0, sizeof(b->bar));
@@ -145,6 +156,8 @@ struct emu_block *ks_emu_block_start(struct emu_worker *wk, struct emu_cluster *
     }
     for (uint32_t k = 0; k < b->n_warps; k++)
         start_warp(b, k);
+    if (b->undef)
+        ks_emu_undef_start(b);
     uint64_t seed = l->emu->config.seed;
     b->next_warp = seed ? (uint32_t)(ks_emu_mix(seed ^ ks_emu_mix(b->linear)) % b->n_warps) : 0;
     if (l->checks & KS_EMU_CHECK_RACE)
@@ -155,6 +168,8 @@ struct emu_block *ks_emu_block_start(struct emu_worker *wk, struct emu_cluster *
 void ks_emu_block_end(struct emu_block *b)
 {
     struct emu_worker *wk = b->worker;
+    if (b->undef)
+        ks_emu_undef_end(b);
     wk->blocks_run++;
     b->next_free = wk->free_blocks;
     wk->free_blocks = b;
@@ -167,10 +182,10 @@ static void finish_barrier(struct emu_block *b, uint32_t id)
     struct emu_barrier *bar = &b->bar[id];
     const struct emu_program *p = b->launch->program;
     struct emu_barrier done = *bar;
+    b->worker->progress++;
     *bar = (struct emu_barrier){0};
     b->worker->barriers += (uint64_t)__builtin_popcountll(done.warps);
-    if (b->launch->checks & KS_EMU_CHECK_RACE)
-        ks_emu_race_barrier(b, done.warps);
+    uint64_t waiting = 0;
     for (uint32_t k = 0; k < b->n_warps; k++) {
         struct emu_warp *w = &b->warps[k];
         for (uint32_t i = 0; i < w->n_frags; i++) {
@@ -187,8 +202,11 @@ static void finish_barrier(struct emu_block *b, uint32_t id)
             }
             f->pc++;
             f->state = EMU_RUN;
+            waiting |= 1ull << k;
         }
     }
+    if (b->launch->checks & KS_EMU_CHECK_RACE)
+        ks_emu_race_barrier(b, id, waiting);
 }
 
 static bool is_complete(const struct emu_block *b, const struct emu_barrier *bar)
@@ -213,13 +231,21 @@ bool ks_emu_bar_arrive(struct emu_warp *w, const struct emu_insn *in, struct emu
         return false;
     }
     struct emu_barrier *bar = &b->bar[id];
-    if (bar->warps && bar->expected != count && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
-        ks_emu_report(w, "barrier-count", lead, w->pc, "", id, "", NULL, "barrier %u is used with %u and %u threads at once", id,
-                      bar->expected, count);
+    if (!bar->warps) {
+        bar->first_warp = w->id;
+        bar->first_lane = (uint32_t)lead;
+        bar->first_pc = w->pc;
+    } else if (bar->expected != count && (w->worker->launch->checks & KS_EMU_CHECK_SYNC)) {
+        struct emu_party other = ks_emu_party(&b->warps[bar->first_warp], (int)bar->first_lane, bar->first_pc, "barrier");
+        ks_emu_report(w, "barrier-count", lead, w->pc, "barrier", id, "", &other,
+                      "barrier %u is used with %u and %u threads at once", id, bar->expected, count);
+    }
     bar->expected = count;
     /* a whole warp counts 32 even where some of its lanes have exited: counts are given in warps */
     bar->arrived += count && f->mask == w->live ? EMU_LANES : (uint32_t)__builtin_popcount(f->mask);
     bar->warps |= 1ull << w->id;
+    if (w->worker->launch->checks & KS_EMU_CHECK_RACE)
+        ks_emu_race_arrive(w, id);
     if (in->sub == EMU_BAR_RED_POPC || in->sub == EMU_BAR_RED_AND || in->sub == EMU_BAR_RED_OR) {
         uint32_t yes = RP(in->c) & f->mask;
         bar->red_count += (uint32_t)__builtin_popcount(yes);
@@ -243,22 +269,38 @@ bool ks_emu_bar_arrive(struct emu_warp *w, const struct emu_insn *in, struct emu
 
 /* ------------------------------------------------------------------------------------------------ running */
 
+/* How long a warp may run on.  With a seed: shorter turns of different length, another order in each, so that races show. */
+static uint64_t quantum(const struct emu_block *b, const struct emu_warp *w)
+{
+    uint64_t seed = b->launch->emu->config.seed;
+    if (!seed)
+        return WARP_QUANTUM;
+    return 64 + ks_emu_mix(seed ^ ks_emu_mix(b->linear << 20 ^ (uint64_t)b->turn << 6 ^ w->id)) % 1024;
+}
+
 bool ks_emu_block_turn(struct emu_block *b, bool *ret_alive, bool *ret_moved)
 {
     struct emu_launch *l = b->launch;
     int64_t limit = l->emu->config.max_warp_insts;
+    uint64_t seed = l->emu->config.seed, progress = b->worker->progress;
+    bool stuck = true;
+    b->turn++;
+    if (seed)
+        b->next_warp = (uint32_t)(ks_emu_mix(seed ^ ks_emu_mix(b->linear) ^ b->turn) % b->n_warps);
     for (uint32_t n = 0; n < b->n_warps; n++) {
         struct emu_warp *w = &b->warps[(b->next_warp + n) % b->n_warps];
         if (!w->live)
             continue;
         uint64_t before = w->insts;
-        enum emu_warp_result r = ks_emu_warp_run(w, WARP_QUANTUM);
+        w->polls = 0;
+        enum emu_warp_result r = ks_emu_warp_run(w, quantum(b, w));
         uint64_t done = w->insts - before;
         b->insts += done;
         b->cluster->insts += done;
         b->worker->warp_insts += done;
         *ret_moved |= done != 0;
         *ret_alive |= r != EMU_WARP_DONE;
+        stuck &= r == EMU_WARP_BLOCKED || w->polls > 0;
         if (r == EMU_WARP_FAILED || b->faulted)
             return false;
         if (limit && __atomic_add_fetch(&l->warp_insts, (int64_t)done, __ATOMIC_RELAXED) > limit) {
@@ -271,5 +313,6 @@ bool ks_emu_block_turn(struct emu_block *b, bool *ret_alive, bool *ret_moved)
         if (b->faulted)
             return false;
     }
+    b->stuck = stuck && progress == b->worker->progress;
     return true;
 }

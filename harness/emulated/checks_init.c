@@ -20,11 +20,13 @@ void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, con
     bad &= x->mask;
     if (!bad)
         return;
+    if (ks_emu_undef_load(w, in, x, NULL))
+        return;
     int lane = __builtin_ctz(bad);
     size_t first = 0;
     (void)ks_emu_is_init(emu, (const void *)(uintptr_t)x->ad[lane], x->bytes, &first);
     ks_emu_report(w, "uninitialised", lane, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", x->ad[lane] + first, "global", NULL,
-                  "%u-byte load of global memory that was never written", x->bytes);
+                  "%u-byte %s of global memory that was never written", x->bytes, x->atomic ? "atomic" : "load");
 }
 
 void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x)
@@ -75,23 +77,50 @@ static uint32_t unwritten(const struct emu_access *x, const uint8_t *shadow)
     return bad & x->mask;
 }
 
+/* The copy that writes the byte of shared memory at `offset`, NULL: none. */
+static const struct emu_async *pending_at(const struct emu_block *b, uint32_t offset)
+{
+    for (size_t k = b->async.n; k-- > 0;)
+        if (offset - b->async.data[k].offset < b->async.data[k].bytes)
+            return &b->async.data[k];
+    return NULL;
+}
+
+static void report_pending(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, int lane, uint64_t at)
+{
+    const struct emu_async *a = pending_at(w->block, (uint32_t)at);
+    struct emu_party other = {0};
+    if (a)
+        other = ks_emu_party(&w->block->warps[a->warp], (int)a->lane, a->pc, "cp.async");
+    ks_emu_report(w, "async-pending", lane, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, "shared", &other,
+                  "%u-byte load of shared memory that an asynchronous copy may still be writing: nobody has waited for it",
+                  x->bytes);
+}
+
 void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow,
                              const char *space)
 {
-    uint32_t bad = unwritten(x, shadow);
+    uint32_t bad = unwritten(x, shadow), carried = 0;
     if (!bad)
         return;
-    int i = __builtin_ctz(bad);
-    uint32_t k = 0;
-    while (shadow[x->ad[i] + k] == EMU_SHADOW_WRITTEN)
-        k++;
-    bool async = shadow[x->ad[i] + k] == EMU_SHADOW_ASYNC;
-    uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
-    ks_emu_report(w, async ? "async-pending" : "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load", at, space,
-                  NULL,
-                  async ? "%u-byte load of %s memory that an asynchronous copy may still be writing: nobody has waited for it"
-                        : "%u-byte load of %s memory that was never written",
-                  x->bytes, space);
+    for (; bad; bad &= bad - 1) {
+        int i = __builtin_ctz(bad);
+        uint32_t k = 0;
+        while (shadow[x->ad[i] + k] == EMU_SHADOW_WRITTEN)
+            k++;
+        uint64_t at = x->ad[i] + k - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0);
+        if (shadow[x->ad[i] + k] == EMU_SHADOW_ASYNC) {
+            report_pending(w, in, x, i, at);
+            return;
+        }
+        carried |= 1u << i;
+    }
+    if (ks_emu_undef_load(w, in, x, shadow))
+        return;
+    int i = __builtin_ctz(carried);
+    ks_emu_report(w, "uninitialised", i, ks_emu_pc(w, in), x->atomic ? "atomic" : "load",
+                  x->ad[i] - (space[0] == 'l' ? (uint64_t)i * w->local_bytes : 0), space, NULL,
+                  "%u-byte %s of %s memory that was never written", x->bytes, x->atomic ? "atomic" : "load", space);
 }
 
 void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow)
@@ -102,4 +131,21 @@ void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow)
         return;
     }
     FOR_LANES(i) memset(shadow + x->ad[i], 1, x->bytes);
+}
+
+void ks_emu_check_async_leak(struct emu_warp *w, uint32_t lanes)
+{
+    struct emu_block *b = w->block;
+    size_t kept = 0;
+    for (size_t k = 0; k < b->async.n; k++) {
+        struct emu_async a = b->async.data[k];
+        if (a.warp != w->id || !emu_lane(lanes, (int)a.lane)) {
+            b->async.data[kept++] = a;
+            continue;
+        }
+        struct emu_party other = ks_emu_party(w, (int)a.lane, a.pc, "cp.async");
+        ks_emu_report(w, "async-unwaited", (int)a.lane, w->pc, "exit", a.offset, "shared", &other,
+                      "thread ends with a cp.async of %u bytes that nobody waited for", a.bytes);
+    }
+    b->async.n = kept;
 }

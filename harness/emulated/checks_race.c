@@ -2,14 +2,16 @@
 
 /* Races: two accesses to the same byte, at least one a write, not both synchronising, and neither ordered before the other.
  *
- * Order inside a block comes from vector clocks, one entry per warp: barriers join the clocks of the warps they hold, warp
- * operations (bar.warp.sync, shuffles, votes) advance the clock of their warp, and lanes of one warp are ordered by that alone.
- * A fence publishes what its warp has seen; an atomic or a strong load takes over what others published.  Between blocks the same
- * holds with one published clock per block.  Both are generous: atomics are not told apart by address, so a program that
- * synchronises correctly is never accused.
+ * Order inside a block comes from vector clocks, one entry per warp: a warp that arrives at a barrier leaves its clock there, and
+ * one that waits takes over what was left until the barrier completed; warp operations (bar.warp.sync, shuffles, votes) advance
+ * the clock of their warp, and lanes of one warp are ordered by that alone.  A fence publishes what its warp has seen; an atomic
+ * or a strong load takes over what others published.  Between blocks the same holds with one published clock per block, unless
+ * the fence or the access has the scope of its block only.  Both are generous: atomics are not told apart by address, so a
+ * program that synchronises correctly is never accused.
  *
  * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches;
- * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, write 1, strong 1.  Records of earlier launches need no
+ * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, block scope 1, write 1,
+ * strong 1.  Records of earlier launches need no
  * clearing: their numbers are old. While races are checked blocks run on one host thread, in order, so findings do not depend on
  * timing. */
 
@@ -36,6 +38,7 @@ struct emu_race_state {
 #define REC_MASK(r) ((uint32_t)((r) >> 3) & 15u)
 #define REC_STRONG  1u
 #define REC_WRITE   2u
+#define REC_CTA     4u /* strong among the threads of its block only */
 
 void ks_emu_race_begin(struct emu_launch *l)
 {
@@ -68,7 +71,7 @@ static void advance(struct emu_warp *w)
 
 void ks_emu_race_block_start(struct emu_block *b)
 {
-    memset(b->vc, 0, sizeof(*b->vc) * (b->n_warps + 1));
+    memset(b->vc, 0, sizeof(*b->vc) * (b->n_warps + 1 + EMU_MAX_BARS));
     memset(b->shared_race, 0, sizeof(*b->shared_race) * (b->shared_bytes / 4 + 1));
     for (uint32_t k = 0; k < b->n_warps; k++)
         advance(&b->warps[k]);
@@ -79,47 +82,59 @@ void ks_emu_race_warp_sync(struct emu_warp *w)
     advance(w);
 }
 
-void ks_emu_race_barrier(struct emu_block *b, uint64_t warps)
+static void join(uint32_t *to, const uint32_t *from, uint32_t n)
 {
-    uint32_t joined[EMU_MAX_WARPS] = {0};
-    for (uint32_t k = 0; k < b->n_warps; k++) {
-        if (!(warps >> k & 1u))
-            continue;
-        advance(&b->warps[k]);
-        for (uint32_t v = 0; v < b->n_warps; v++)
-            joined[v] = b->vc[k][v] > joined[v] ? b->vc[k][v] : joined[v];
-    }
-    for (uint32_t k = 0; k < b->n_warps; k++)
-        if (warps >> k & 1u)
-            memcpy(b->vc[k], joined, sizeof(uint32_t) * b->n_warps);
+    for (uint32_t v = 0; v < n; v++)
+        to[v] = from[v] > to[v] ? from[v] : to[v];
 }
 
-void ks_emu_race_release(struct emu_warp *w)
+/* What a barrier has been told since it last completed. */
+static uint32_t *barrier_clock(struct emu_block *b, uint32_t id)
+{
+    return b->vc[b->n_warps + 1 + id];
+}
+
+void ks_emu_race_arrive(struct emu_warp *w, uint32_t id)
+{
+    advance(w);
+    join(barrier_clock(w->block, id), w->block->vc[w->id], w->block->n_warps);
+}
+
+void ks_emu_race_barrier(struct emu_block *b, uint32_t id, uint64_t waiting)
+{
+    uint32_t *clock = barrier_clock(b, id);
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        if (waiting >> k & 1u)
+            join(b->vc[k], clock, b->n_warps);
+    memset(clock, 0, sizeof(*b->vc));
+}
+
+void ks_emu_race_release(struct emu_warp *w, bool block_only)
 {
     struct emu_block *b = w->block;
     struct emu_race_state *s = w->worker->launch->races;
+    advance(w);
+    join(b->vc[b->n_warps], b->vc[w->id], b->n_warps);
+    if (block_only)
+        return;
     struct published **p = &s->blocks[b->linear];
     if (!*p) {
         *p = ks_xcalloc(1, sizeof(**p));
         (*p)->time = ++s->time;
     }
     s->time++;
-    advance(w);
-    uint32_t *sync = b->vc[b->n_warps], *mine = b->vc[w->id];
-    for (uint32_t v = 0; v < b->n_warps; v++) {
-        (*p)->clock[v] = mine[v] > (*p)->clock[v] ? mine[v] : (*p)->clock[v];
-        sync[v] = mine[v] > sync[v] ? mine[v] : sync[v];
-    }
+    join((*p)->clock, b->vc[w->id], b->n_warps);
 }
 
-void ks_emu_race_acquire(struct emu_warp *w)
+void ks_emu_race_acquire(struct emu_warp *w, bool block_only)
 {
     struct emu_block *b = w->block;
     uint32_t *sync = b->vc[b->n_warps], *mine = b->vc[w->id];
     for (uint32_t v = 0; v < b->n_warps; v++)
         if (v != w->id)
             mine[v] = sync[v] > mine[v] ? sync[v] : mine[v];
-    b->acquired_time = w->worker->launch->races->time;
+    if (!block_only)
+        b->acquired_time = w->worker->launch->races->time;
 }
 
 /* ------------------------------------------------------------------------------------------------ the test */
@@ -130,7 +145,7 @@ struct me {
     const struct emu_insn *in;
     const struct emu_access *x;
     uint32_t pc;
-    bool strong;
+    bool strong, block_only;
     uint32_t known_seg[3]; /* last segments looked up, for writers and both readers */
     bool known_before[3];  /* each is ordered before this warp, whatever the lane */
     bool reported;
@@ -158,11 +173,6 @@ static bool segment_before(struct me *m, uint32_t seg, int slot)
     return before;
 }
 
-static const struct segment *segment_of(const struct me *m, uint64_t rec)
-{
-    return &m->s->segments.data[REC_SEG(rec) - m->s->first];
-}
-
 /* Two lanes of one store to one address: only a race when they write different values. */
 static bool same_value(const struct me *m, int a, int b)
 {
@@ -177,11 +187,19 @@ static bool same_value(const struct me *m, int a, int b)
     return true;
 }
 
+static const struct segment *segment_of(const struct me *m, uint64_t rec)
+{
+    return &m->s->segments.data[REC_SEG(rec) - m->s->first];
+}
+
 static bool conflicts(struct me *m, uint64_t rec, int lane, uint32_t bytes)
 {
-    if (rec == 0 || !(REC_MASK(rec) & bytes) || (m->strong && (rec & REC_STRONG)))
-        return false;
     uint32_t seg = REC_SEG(rec);
+    if (rec == 0 || !(REC_MASK(rec) & bytes) || seg < m->s->first)
+        return false;
+    if (m->strong && (rec & REC_STRONG) &&
+        (!(m->block_only || (rec & REC_CTA)) || segment_of(m, rec)->block == m->w->block->linear))
+        return false;
     if (seg == m->w->seg) {
         if (REC_LANE(rec) == lane)
             return false;
@@ -218,15 +236,20 @@ static void report(struct me *m, uint64_t rec, int lane, uint64_t address)
     ks_emu_report(m->w, m->space[0] == 's' ? "shared-race" : "global-race", lane, m->pc, mine, address, m->space, &other,
                   same_insn    ? "lanes of one warp store different values to the same address in one instruction"
                   : same_block ? "%s races with a %s by another thread of the block: no barrier between them"
-                               : "%s races with a %s by another block",
+                  : m->strong && (rec & REC_STRONG) ? "%s races with a %s by another block: the scope of one of them is its block"
+                                                    : "%s races with a %s by another block",
                   mine, other.access);
+}
+
+static uint32_t flags_of(const struct me *m)
+{
+    return (m->x->store || m->x->atomic ? REC_WRITE : 0) | (m->strong ? REC_STRONG : 0) | (m->block_only ? REC_CTA : 0);
 }
 
 static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t bytes, uint64_t address)
 {
     bool writes = m->x->store || m->x->atomic;
-    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 |
-                   (writes ? REC_WRITE : 0) | (m->strong ? REC_STRONG : 0);
+    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | flags_of(m);
     if (conflicts(m, r->writer, lane, bytes))
         report(m, r->writer, lane, address);
     if ((writes || (r->reader2 & REC_WRITE)) && conflicts(m, r->reader2, lane, bytes))
@@ -294,8 +317,7 @@ static void many(struct me *m, struct emu_race_word *plane, uint64_t base)
 {
     const struct emu_access *x = m->x;
     bool writes = x->store || x->atomic;
-    uint64_t rec =
-        (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | 15u << 3 | (writes ? REC_WRITE : 0) | (m->strong ? REC_STRONG : 0);
+    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | 15u << 3 | flags_of(m);
     uint64_t same = 0;
     FOR_LANES(i) same |= x->ad[i] ^ x->ad[0];
     /* all lanes load one address: two of them stand for all */
@@ -326,12 +348,13 @@ static void check(struct emu_warp *w, const struct emu_insn *in, const struct em
                    .x = x,
                    .pc = ks_emu_pc(w, in),
                    .strong = in->flags & EMU_STRONG,
+                   .block_only = in->flags & EMU_CTA,
                    .known_seg = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
                    .space = space};
     if (in->flags & EMU_RELEASE)
-        ks_emu_race_release(w);
+        ks_emu_race_release(w, m.block_only);
     if (in->flags & EMU_ACQUIRE)
-        ks_emu_race_acquire(w);
+        ks_emu_race_acquire(w, m.block_only);
     many(&m, plane, base);
 }
 

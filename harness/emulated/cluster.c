@@ -43,6 +43,7 @@ void ks_emu_cluster_end(struct emu_cluster *c)
 void ks_emu_wake(struct emu_block *b, enum emu_wait what)
 {
     b->cluster->progress++;
+    b->worker->progress++;
     b->cluster->soft_wakes = 0;
     for (uint32_t k = 0; k < b->n_warps; k++) {
         struct emu_warp *w = &b->warps[k];
@@ -78,11 +79,15 @@ void ks_emu_cluster_check(struct emu_cluster *c)
 
 static const char *place_name(const struct emu_frag *f)
 {
-    return f->state == EMU_WAIT_BAR ? "a barrier" : f->state == EMU_WAIT_EVENT ? "" : "a warp operation";
+    return f->state == EMU_RUN          ? "poll"
+           : f->state == EMU_WAIT_BAR   ? "wait at a barrier"
+           : f->state == EMU_WAIT_EVENT ? "wait at "
+                                        : "wait at a warp operation";
 }
 
 /* The first few fragments that cannot go on, in words; ret_first: the first. */
-static uint32_t describe(struct emu_cluster *c, struct ks_str *text, struct emu_warp **ret_first, uint32_t *ret_frag)
+static uint32_t describe(struct emu_cluster *c, struct ks_str *text, struct emu_warp **ret_first, uint32_t *ret_frag,
+                         struct emu_party *ret_other)
 {
     uint32_t n = 0;
     for (uint32_t r = 0; r < c->n_blocks; r++) {
@@ -95,6 +100,8 @@ static uint32_t describe(struct emu_cluster *c, struct ks_str *text, struct emu_
                 if (!*ret_first) {
                     *ret_first = w;
                     *ret_frag = i;
+                } else if (!ret_other->valid) {
+                    *ret_other = ks_emu_party(w, __builtin_ctz(w->frag[i].mask), w->frag[i].pc, place_name(&w->frag[i]));
                 }
                 if (n++ >= 6)
                     continue;
@@ -103,7 +110,7 @@ static uint32_t describe(struct emu_cluster *c, struct ks_str *text, struct emu_
                 ks_str_addf(text, "%s", n > 1 ? "; " : "");
                 if (c->n_blocks > 1)
                     ks_str_addf(text, "block rank %u ", r);
-                ks_str_addf(text, "warp %u lanes 0x%08x wait at %s", k, w->frag[i].mask, place_name(&w->frag[i]));
+                ks_str_addf(text, "warp %u lanes 0x%08x %s", k, w->frag[i].mask, place_name(&w->frag[i]));
                 if (w->frag[i].state == EMU_WAIT_EVENT)
                     ks_emu_wait_text(w, &w->frag[i], text);
                 ks_str_addf(text, " in line %u (ptx line %u)", line, ptx_line);
@@ -113,18 +120,19 @@ static uint32_t describe(struct emu_cluster *c, struct ks_str *text, struct emu_
     return n;
 }
 
-static void report_deadlock(struct emu_cluster *c)
+void ks_emu_cluster_deadlock(struct emu_cluster *c, const char *who)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     struct emu_warp *first = NULL;
-    uint32_t frag = 0, n = describe(c, &text, &first, &frag);
+    struct emu_party other = {0};
+    uint32_t frag = 0, n = describe(c, &text, &first, &frag, &other);
     if (n > 6)
         ks_str_addf(&text, "; and %u more", n - 6);
     if (!first)
         return;
     first->pc = first->frag[frag].pc;
-    ks_emu_fault(first, KS_ERR_TIMEOUT, "deadlock", __builtin_ctz(first->frag[frag].mask), "", 0, "",
-                 "no thread of the %s can go on: %s", c->n_blocks > 1 ? "cluster" : "block", ks_str_cstr(&text));
+    ks_emu_fault_other(first, KS_ERR_TIMEOUT, "deadlock", __builtin_ctz(first->frag[frag].mask), "", 0, "", &other,
+                       "no thread of the %s can go on: %s", who, ks_str_cstr(&text));
 }
 
 /* Nobody can go on: fragments whose polls failed try once more, as they would on hardware for ever. */
@@ -175,7 +183,7 @@ enum emu_block_result ks_emu_cluster_run(struct emu_cluster *c)
                 continue;
             }
             if (!is_faulted(c))
-                report_deadlock(c);
+                ks_emu_cluster_deadlock(c, c->n_blocks > 1 ? "cluster" : "block");
             return EMU_BLOCK_FAILED;
         }
         if (progress != c->progress) { /* it does more than spin */

@@ -75,7 +75,7 @@ static const char *space_name(enum ptx_space space)
     return space == PTX_SHARED ? "shared" : space == PTX_LOCAL ? "local" : space == PTX_GENERIC ? "generic" : "global";
 }
 
-static uint8_t strong_flags(struct emu_dec *d, bool load)
+static uint16_t strong_flags(struct emu_dec *d, bool load)
 {
     enum emu_sem s = d->mods.sem;
     if (s == EMU_SEM_WEAK)
@@ -84,7 +84,8 @@ static uint8_t strong_flags(struct emu_dec *d, bool load)
         d->p->may_spin = true;
     d->p->ordered = true;
     /* every strong load acquires, volatile ones too: flags published after __threadfence() are often polled so */
-    return (uint8_t)(EMU_STRONG | (load ? EMU_ACQUIRE : 0) | (s == EMU_SEM_RELEASE ? EMU_RELEASE : 0));
+    return (uint16_t)(EMU_STRONG | (load ? EMU_ACQUIRE : 0) | (s == EMU_SEM_RELEASE ? EMU_RELEASE : 0) |
+                     (ks_emu_has_mod(d, "cta") ? EMU_CTA : 0));
 }
 
 /* Kernel parameters at fixed offsets are launch constants: a move. */
@@ -241,7 +242,8 @@ enum ks_code ks_emu_decode_atom(struct emu_dec *d, const char *arg)
         if (cas)
             KS_TRY(ks_emu_src_k(d, k + 2, t, &in.c));
     }
-    in.flags = EMU_STRONG | EMU_ACQUIRE | (m->sem == EMU_SEM_RELEASE || m->sem == EMU_SEM_ACQ_REL ? EMU_RELEASE : 0);
+    in.flags = EMU_STRONG | EMU_ACQUIRE | (m->sem == EMU_SEM_RELEASE || m->sem == EMU_SEM_ACQ_REL ? EMU_RELEASE : 0) |
+               (ks_emu_has_mod(d, "cta") ? EMU_CTA : 0);
     in.space = (uint8_t)space;
     bool is_float = ks_ptx_type_class(t) == PTX_CLASS_F;
     if (space != PTX_SHARED && (!red || is_float || cas || ks_streq(m->op, "exch")))
@@ -280,7 +282,9 @@ enum ks_code ks_emu_decode_fence(struct emu_dec *d, const char *arg)
         return ks_emu_emit(d, "fence.proxy.async", ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE));
     if (ks_emu_has_mod(d, "proxy") || ks_emu_has_mod(d, "mbarrier_init"))
         return ks_emu_decode_nothing(d, arg);
-    return ks_emu_emit(d, "fence", ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE));
+    struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
+    in.flags = ks_emu_has_mod(d, "cta") ? EMU_CTA : 0;
+    return ks_emu_emit(d, "fence", in);
 }
 
 enum ks_code ks_emu_decode_createpolicy(struct emu_dec *d, const char *arg)

@@ -129,6 +129,7 @@ void ks_emu_free(struct ks_emu *emu)
     ks_vec_release(&emu->textures);
     ks_emu_findings_clear(emu);
     ks_vec_release(&emu->findings);
+    ks_vec_release(&emu->carried);
     ks_emu_counters_clear(emu);
     ks_vec_release(&emu->counters);
     for (size_t i = 0; i < emu->allocs.n; i++)
@@ -239,6 +240,13 @@ size_t ks_emu_free_bytes(const struct ks_emu *emu)
     return arena < memory ? arena : memory;
 }
 
+void ks_emu_declare_input(struct ks_emu *emu, void *p, bool is_input)
+{
+    struct emu_alloc *a = ks_emu_alloc_find(emu, (uintptr_t)p);
+    if (a)
+        a->is_input = is_input;
+}
+
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name)
 {
     struct emu_alloc *a = ks_emu_alloc_find(emu, (uintptr_t)p);
@@ -309,6 +317,8 @@ enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t
 enum ks_code ks_emu_read(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err)
 {
     KS_TRY(inside(emu, src, n, "read", err));
+    if (emu->carried.n)
+        ks_emu_carried_read(emu, src, n);
     ks_emu_memory_open(emu);
     memmove(dst, src, n);
     ks_emu_memory_close(emu);

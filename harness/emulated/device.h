@@ -25,7 +25,8 @@ struct emu_alloc {
     size_t size;
     char *name;
     bool live;
-    bool read_only;   /* kernel parameters, constants */
+    bool read_only;   /* for kernels: parameters, constants */
+    bool is_input;    /* the host said that kernels only read it */
     uint32_t touched; /* launch number that touched it last */
 };
 
@@ -48,6 +49,12 @@ struct emu_mem_count {
 
 struct emu_finding;
 struct emu_counters;
+
+/* A range that unwritten bytes were copied to by one instruction, and the finding that tells. */
+struct emu_carried {
+    uint64_t lo, hi;
+    struct emu_finding *finding;
+};
 
 struct emu_stretch {
     uint8_t *from, *to;
@@ -76,6 +83,7 @@ struct ks_emu {
     uint8_t *param_block;  /* of the running kernel */
     char fault_kind[24];   /* of the last failed launch */
     KS_VEC(struct emu_finding *) findings;
+    KS_VEC(struct emu_carried) carried;
     KS_VEC(struct emu_counters *) counters;
     double modelled_ns;
     bool stream_busy; /* something was launched since the last clear: the next launch overlaps its overhead */
@@ -98,14 +106,15 @@ struct emu_worker {
     int index;
     struct emu_range {
         uintptr_t lo, hi;
-    } cache[16];                     /* last allocations seen, by instruction */
+    } cache[2][16];                  /* last allocations seen: read, written; by instruction */
     uint64_t *warp_diff, *lane_diff; /* difference arrays over pc */
     uint64_t *pred_off;
     struct emu_mem_count *mem; /* by pc */
     uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
     uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
     struct emu_block *free_blocks;
-    bool spun; /* the active blocks wait for something outside of themselves */
+    bool spun;         /* the active blocks wait for something outside of themselves */
+    uint64_t progress; /* stores, atomics that changed something, barriers, exits, blocks, looks at the clock */
 };
 
 struct emu_launch {
@@ -184,13 +193,22 @@ struct emu_party {
     uint32_t pc;
     const char *access;
 };
+/* Lane `lane` of warp w at pc. */
+struct emu_party ks_emu_party(const struct emu_warp *w, int lane, uint32_t pc, const char *access);
+struct emu_party ks_emu_lane_party(const struct emu_warp *w, int lane); /* where that lane stands now */
 void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
                    const char *space, const struct emu_party *other, const char *fmt, ...) KS_PRINTF(9, 10);
 /* Reports and ends the launch with `code`. */
 void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
                   const char *space, const char *fmt, ...) KS_PRINTF(8, 9);
+void ks_emu_fault_other(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
+                        const char *space, const struct emu_party *other, const char *fmt, ...) KS_PRINTF(9, 10);
 /* A launch failed in `after_unit`: what later blocks showed before they were stopped depends on timing and is dropped. */
 void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_unit);
+/* A store put bytes that nobody wrote into global memory; it becomes a finding when the host reads them. */
+void ks_emu_carry(struct emu_warp *w, int lane, uint32_t pc, uint64_t address, uint32_t bytes, uint64_t from,
+                  const struct emu_party *other);
+void ks_emu_carried_read(struct ks_emu *emu, const uint8_t *p, size_t n);
 void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_file, uint32_t *ret_line, uint32_t *ret_ptx_line);
 
 /* counters.c, model.c */
@@ -203,8 +221,10 @@ void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t regis
                       struct emu_occupancy *ret);
 
 /* check hooks.  Shadow bytes of shared and local memory: */
-#define EMU_SHADOW_WRITTEN 1
-#define EMU_SHADOW_ASYNC   2 /* by a cp.async that was not waited for */
+#define EMU_SHADOW_WRITTEN  1
+#define EMU_SHADOW_ASYNC    2 /* by a cp.async that was not waited for */
+#define EMU_SHADOW_COPIED   3 /* with bytes of global memory that were never written */
+#define EMU_SHADOW_COMPUTED 4 /* with what was computed from bytes that were never written */
 struct emu_access {
     uint64_t ad[EMU_LANES]; /* inactive lanes repeat an active one */
     uint32_t mask;
@@ -215,16 +235,28 @@ void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, con
 void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x);
 void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow,
                              const char *space);
+/* checks_undef.c.  step: before an instruction runs for `mask`, the lanes of `guarded` whose guard holds.  load: true when the
+ * bytes go on into registers instead of being reported.  store: after the bytes were marked as written; x: host addresses. */
+enum emu_undef_rule ks_emu_undef_rule(const struct emu_insn *in, const struct emu_info *info);
+void ks_emu_undef_start(struct emu_block *b);
+void ks_emu_undef_end(struct emu_block *b);
+void ks_emu_undef_step(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, uint32_t guarded);
+bool ks_emu_undef_load(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const uint8_t *shadow);
+void ks_emu_undef_store(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, enum ptx_space space);
+void ks_emu_check_async_leak(struct emu_warp *w, uint32_t lanes);         /* that exit now */
 void ks_emu_mark_init_bytes(const struct emu_access *x, uint8_t *shadow); /* inactive lanes repeat active addresses */
 void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 /* b: whose shared memory */
 void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_block *b);
-void ks_emu_race_barrier(struct emu_block *b, uint64_t warps);
+/* A warp comes to barrier `id`; the barrier completes and the warps in the mask, which waited, go on. */
+void ks_emu_race_arrive(struct emu_warp *w, uint32_t id);
+void ks_emu_race_barrier(struct emu_block *b, uint32_t id, uint64_t waiting);
 void ks_emu_race_warp_sync(struct emu_warp *w);
 void ks_emu_race_begin(struct emu_launch *l);
 void ks_emu_race_end(struct emu_launch *l);
 void ks_emu_race_block_start(struct emu_block *b);
-void ks_emu_race_release(struct emu_warp *w);
-void ks_emu_race_acquire(struct emu_warp *w);
+/* block_only: among the threads of the block, not between blocks. */
+void ks_emu_race_release(struct emu_warp *w, bool block_only);
+void ks_emu_race_acquire(struct emu_warp *w, bool block_only);
 
 #endif

@@ -18,11 +18,12 @@ struct ks_emu;
 struct ks_emu_module;
 
 /* Checks, each of which can be switched; all on in the safety gate. */
-#define KS_EMU_CHECK_BOUNDS 0x01u /* out of bounds, misaligned, use after free; always on for global memory */
-#define KS_EMU_CHECK_INIT   0x02u /* uninitialised reads of global, shared and local memory, byte precision */
-#define KS_EMU_CHECK_RACE   0x04u /* shared- and global-memory races */
-#define KS_EMU_CHECK_SYNC   0x08u /* divergent barriers, invalid shuffle masks */
-#define KS_EMU_CHECK_ALL    0x0fu
+#define KS_EMU_CHECK_BOUNDS  0x01u /* out of bounds, misaligned, use after free; always on for global memory */
+#define KS_EMU_CHECK_INIT    0x02u /* uninitialised reads of global, shared and local memory, byte precision */
+#define KS_EMU_CHECK_RACE    0x04u /* shared- and global-memory races */
+#define KS_EMU_CHECK_SYNC    0x08u /* divergent barriers, invalid shuffle masks */
+#define KS_EMU_CHECK_OUTPUTS 0x10u /* writes to what ks_emu_declare_input() named */
+#define KS_EMU_CHECK_ALL     0x1fu
 
 struct ks_emu_config {
     const char *arch;            /* "sm_90a": picks the limits and the model's constants from arch.def */
@@ -51,6 +52,8 @@ KS_NODISCARD enum ks_code ks_emu_mfree(struct ks_emu *emu, void *p, struct ks_er
 bool ks_emu_find(struct ks_emu *emu, const void *p, void **ret_base, size_t *ret_size_bytes);
 /* Pinned and managed memory: the host may follow the pointer p of this allocation. */
 void ks_emu_host_visible(struct ks_emu *emu, void *p);
+/* Kernels may only read the allocation that starts at p; with KS_EMU_CHECK_OUTPUTS a write is a finding. */
+void ks_emu_declare_input(struct ks_emu *emu, void *p, bool is_input);
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name);
 /* What ks_emu_malloc() can still give. */
 size_t ks_emu_free_bytes(const struct ks_emu *emu);

@@ -42,6 +42,13 @@ struct emu_frag {
     uint32_t returning; /* lanes that were about to exit when it began to wait there */
 };
 
+/* Where the undefined bytes of a register come from. */
+struct emu_undef {
+    uint64_t at;   /* address that was read */
+    uint32_t from; /* 0: none in this register; else pc + 1 of the load, UINT32_MAX: the register itself */
+    uint32_t space;
+};
+
 /* Why a warp stopped running (emu_warp.event). */
 enum emu_event { EMU_EVENT_NONE, EMU_EVENT_FAULT };
 
@@ -55,7 +62,9 @@ struct emu_warp {
     uint32_t live; /* lanes that exist and have not exited */
     uint32_t exists;
     uint32_t event;
-    uint32_t wait_mask; /* out of a handler: lanes that cannot go on yet, and what they wait for */
+    uint32_t n_undef;        /* registers with bytes that nobody wrote */
+    struct emu_undef *undef; /* by offset / 64; NULL: not checked */
+    uint32_t wait_mask;      /* out of a handler: lanes that cannot go on yet, and what they wait for */
     uint8_t wait;
     uint32_t cc;    /* carry flags */
     uint32_t id;    /* in the block */
@@ -65,6 +74,7 @@ struct emu_warp {
     struct emu_frag frag[EMU_LANES];
     uint32_t n_frags;
     uint64_t insts; /* executed so far: %clock */
+    uint32_t polls; /* strong loads and atomics without effect, since the block's turn began */
     uint8_t *local; /* lane 0; lane i at + i * local_bytes */
     uint32_t local_bytes;
     uint8_t *local_init;                    /* one byte per byte, when checked */
@@ -88,13 +98,15 @@ struct emu_barrier {
     uint32_t expected;                   /* 0: every live thread */
     uint32_t red_and, red_or, red_count; /* of a reduction */
     uint32_t kind;
-    uint64_t warps; /* that take part in this phase */
+    uint64_t warps;                            /* that take part in this phase */
+    uint32_t first_warp, first_lane, first_pc; /* who came first */
 };
 
 /* A lane's cp.async that it has not waited for; kept while initialised bytes are checked. */
 struct emu_async {
     uint32_t warp, lane, group;
     uint32_t offset, bytes; /* of shared memory */
+    uint32_t pc;
 };
 
 struct emu_launch;
@@ -118,7 +130,9 @@ struct emu_block {
     uint64_t linear;
     uint32_t n_warps, n_threads, live_threads;
     struct emu_warp *warps;
-    uint8_t *regs; /* register files */
+    uint8_t *regs; /* register files; when initialised bytes are checked, followed by levels of the same layout and zeros */
+    struct emu_undef *undef;
+    bool undef_dirty;
     uint8_t *shared;
     uint32_t shared_bytes;
     uint8_t *shared_init; /* one byte per byte, when checked */
@@ -131,6 +145,8 @@ struct emu_block {
     KS_VEC(struct emu_async) async;
     uint64_t acquired_time;
     uint32_t next_warp;
+    uint32_t turn;
+    bool stuck; /* in its last turn every warp waited or polled, and nothing changed */
 };
 
 /* Lane helpers */

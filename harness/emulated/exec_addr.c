@@ -257,8 +257,14 @@ static bool in_bounds_slow(struct emu_warp *w, const struct emu_access *x, struc
             return false;
         }
         __atomic_store_n(&a->touched, w->worker->launch->number, __ATOMIC_RELAXED);
-        if (!a->read_only)
+        if (a->is_input && (x->store || x->atomic)) {
+            if (w->worker->launch->checks & KS_EMU_CHECK_OUTPUTS)
+                ks_emu_report(w, "undeclared-write", i, w->pc, access_name(x), ad, "global", NULL,
+                              "%u-byte %s of '%s', which is declared as an input", x->bytes, access_name(x),
+                              a->name ? a->name : "");
+        } else if (!a->read_only || !(x->store || x->atomic)) {
             *cache = (struct emu_range){(uintptr_t)a->base, (uintptr_t)a->base + a->size};
+        }
     }
     return true;
 }
@@ -269,7 +275,7 @@ bool ks_emu_resolve_global(struct emu_warp *w, const struct emu_insn *in, struct
     const struct emu_launch *l = wk->launch;
     uint32_t pc = ks_emu_pc(w, in);
     w->pc = pc;
-    struct emu_range *cache = &wk->cache[pc & 15];
+    struct emu_range *cache = &wk->cache[x->store || x->atomic][pc & 15];
     uint64_t lo = UINT64_MAX, hi = 0, low = 0;
     FOR_LANES(i)
     {

@@ -55,7 +55,10 @@ static void run_part(struct emu_warp *w, const struct emu_insn *in, const struct
         for (uint32_t v = 0; v < in->vec; v++) {
             const void *b = emu_at(w, in->vec > 1 ? in->ext[v] : in->b);
             uint64_t c = in->c == EMU_NONE ? 0 : read_reg(emu_at(w, in->c), in->rsize, i);
-            uint64_t old = exchange(x->ad[i] + (uint64_t)v * in->size, in->size, read_reg(b, in->rsize, i), c, update);
+            uint64_t arg = read_reg(b, in->rsize, i), old = exchange(x->ad[i] + (uint64_t)v * in->size, in->size, arg, c, update);
+            uint64_t changed = (update(old, arg, c) ^ old) << (64 - 8 * in->size);
+            w->worker->progress += changed != 0;
+            w->polls += changed == 0;
             uint32_t dst = in->vec == 1 ? in->d : in->n_ext == 2u * in->vec ? in->ext[in->vec + v] : EMU_NONE;
             if (dst != EMU_NONE)
                 write_reg(emu_at(w, dst), in->rsize, i, old);

@@ -145,7 +145,7 @@ static struct issue begin(struct emu_warp *w, const struct emu_insn *in, int lan
 static void push(struct issue *s)
 {
     if (s->w->worker->launch->checks & KS_EMU_CHECK_RACE)
-        ks_emu_race_release(s->w);
+        ks_emu_race_release(s->w, false);
     ks_emu_async_push(s->w->block->cluster, &s->op);
 }
 
@@ -247,7 +247,7 @@ static void bulk_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t ma
             w->bulk_waited[i] = before;
     }
     if (held != mask && (w->worker->launch->checks & KS_EMU_CHECK_RACE))
-        ks_emu_race_acquire(w);
+        ks_emu_race_acquire(w, false);
     w->wait_mask = held;
     w->wait = EMU_FOR_BULK;
 }

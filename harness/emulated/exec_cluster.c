@@ -69,7 +69,7 @@ static void cluster_arrive(struct emu_warp *w, const struct emu_insn *in, uint32
     unsigned checks = w->worker->launch->checks;
     w->pc = ks_emu_pc(w, in);
     if ((in->flags & EMU_RELEASE) && (checks & KS_EMU_CHECK_RACE))
-        ks_emu_race_release(w);
+        ks_emu_race_release(w, false);
     for (int i = 0; i < EMU_LANES; i++) {
         if (!emu_lane(mask, i))
             continue;
@@ -92,7 +92,7 @@ static void cluster_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t
     FOR_LANES(i) held |= (uint32_t)(w->cluster_phase[i] > c->phase) << i;
     held &= mask;
     if (held != mask && (in->flags & EMU_ACQUIRE) && (w->worker->launch->checks & KS_EMU_CHECK_RACE))
-        ks_emu_race_acquire(w);
+        ks_emu_race_acquire(w, false);
     w->wait_mask = held;
     w->wait = EMU_FOR_CLUSTER;
 }

@@ -261,8 +261,9 @@ static void cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
         if (n)
             memcpy((void *)(uintptr_t)to.ad[i], (const void *)(uintptr_t)from.ad[i], n);
         if (w->block->shared_init) {
-            struct emu_async pending = {w->id, (uint32_t)i, w->async_group[i], (uint32_t)(to.ad[i] - (uintptr_t)w->block->shared),
-                                        in->size};
+            struct emu_async pending = {
+                w->id,    (uint32_t)i,     w->async_group[i], (uint32_t)(to.ad[i] - (uintptr_t)w->block->shared),
+                in->size, ks_emu_pc(w, in)};
             memset(w->block->shared_init + pending.offset, EMU_SHADOW_ASYNC, pending.bytes);
             ks_vec_push(&w->block->async, pending);
         }

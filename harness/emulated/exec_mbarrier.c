@@ -70,7 +70,7 @@ static void inval(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 static void release(struct emu_warp *w, const struct emu_insn *in)
 {
     if ((in->flags & EMU_RELEASE) && (w->worker->launch->checks & KS_EMU_CHECK_RACE))
-        ks_emu_race_release(w);
+        ks_emu_race_release(w, false);
 }
 
 /* The state names the phase an arrival belonged to. */
@@ -144,7 +144,7 @@ static void wait(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     }
     emu_set_pred(&RP(in->d), done, mask);
     if (done && (in->flags & EMU_ACQUIRE) && (w->worker->launch->checks & KS_EMU_CHECK_RACE))
-        ks_emu_race_acquire(w);
+        ks_emu_race_acquire(w, false);
     w->wait_mask = mask & ~done;
     w->wait = EMU_FOR_MBARRIER;
 }
@@ -177,7 +177,7 @@ static void cp_async_arrive(struct emu_warp *w, const struct emu_insn *in, uint3
                                   .barrier_rank = b->rank,
                                   .barrier = m->offset};
         if (w->worker->launch->checks & KS_EMU_CHECK_RACE)
-            ks_emu_race_release(w);
+            ks_emu_race_release(w, false);
         ks_emu_async_push(w->block->cluster, &op);
     }
 }

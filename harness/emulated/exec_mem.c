@@ -128,12 +128,13 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
     }
 }
 
-#define SPACE(space)                                                                                                             \
+#define SPACE(space, named)                                                                                                      \
     static void ld_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                         \
     {                                                                                                                            \
         struct emu_access x;                                                                                                     \
         x.bytes = (uint32_t)in->size * in->vec;                                                                                  \
         x.store = x.atomic = false;                                                                                              \
+        w->polls += in->flags & EMU_STRONG;                                                                                      \
         ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                                                              \
         if (ks_emu_resolve_##space(w, in, &x))                                                                                   \
             load_lanes(w, in, &x);                                                                                               \
@@ -143,13 +144,16 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
         struct emu_access x;                                                                                                     \
         x.bytes = (uint32_t)in->size * in->vec;                                                                                  \
         x.store = true;                                                                                                          \
+        w->worker->progress++;                                                                                                   \
         x.atomic = false;                                                                                                        \
         ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                                                              \
         if (ks_emu_resolve_##space(w, in, &x))                                                                                   \
             store_lanes(w, in, &x);                                                                                              \
+        if (__builtin_expect(w->n_undef, 0))                                                                                     \
+            ks_emu_undef_store(w, in, &x, named);                                                                                \
     }
-SPACE(global)
-SPACE(shared)
+SPACE(global, PTX_GLOBAL)
+SPACE(shared, PTX_SHARED)
 
 /* Local addresses given by symbol count from the lane's frame; addresses from registers are absolute. */
 static void local_addresses(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, struct emu_access *x)
@@ -175,6 +179,8 @@ static void st_local(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
     local_addresses(w, in, mask, &x);
     if (ks_emu_resolve_local(w, in, &x))
         store_lanes(w, in, &x);
+    if (__builtin_expect(w->n_undef, 0))
+        ks_emu_undef_store(w, in, &x, PTX_LOCAL);
 }
 
 static bool resolve_part(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x, int space)
@@ -185,6 +191,8 @@ static bool resolve_part(struct emu_warp *w, const struct emu_insn *in, struct e
 }
 static void generic(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, bool store)
 {
+    w->worker->progress += store;
+    w->polls += in->flags & EMU_STRONG;
     struct emu_access x = {.bytes = (uint32_t)in->size * in->vec, .store = store}, part[3];
     ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);
     ks_emu_split_generic(w, &x, part);
@@ -193,10 +201,14 @@ static void generic(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
             continue;
         if (!resolve_part(w, in, &part[s], s))
             return;
-        if (store)
+        if (store) {
+            static const enum ptx_space spaces[] = {PTX_GLOBAL, PTX_SHARED, PTX_LOCAL};
             store_lanes(w, in, &part[s]);
-        else
+            if (w->n_undef)
+                ks_emu_undef_store(w, in, &part[s], spaces[s]);
+        } else {
             load_lanes(w, in, &part[s]);
+        }
     }
 }
 static void ld_generic(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
@@ -216,10 +228,9 @@ static void nothing(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
 }
 static void fence(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
-    (void)in;
     (void)mask;
     if (w->worker->launch->checks & KS_EMU_CHECK_RACE)
-        ks_emu_race_release(w);
+        ks_emu_race_release(w, in->flags & EMU_CTA);
 }
 /* isspacep: sub 1: shared, 2: local, 0: global. */
 static void isspacep(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)

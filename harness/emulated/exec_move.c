@@ -1,4 +1,4 @@
-#include "harness/emulated/exec.h"
+#include "harness/emulated/device.h"
 
 /* Moves: between registers, packing and unpacking of vectors, predicates, special registers, addresses of locals. */
 
@@ -135,12 +135,14 @@ static void lanemask(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
 static void clock32(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
     w->insts++;
+    w->worker->progress++;
     spread(w, in, mask, (uint32_t)(w->insts >> in->imm));
 }
 static void clock64(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
     uint64_t *d = R64(in->d);
     w->insts++;
+    w->worker->progress++;
     FOR_LANES(i) d[i] = (mask >> i & 1u) ? w->insts : d[i];
 }
 

@@ -9,7 +9,7 @@ static void shfl(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, e
 {
     uint32_t *d = R32(in->d), src[EMU_LANES], inside = 0;
     const uint32_t *b = R32(in->b), *c = R32(in->ext[0]);
-    int suspect = -1;
+    int suspect = -1, source = 0;
     memcpy(src, R32(in->a), sizeof(src));
     for (int i = 0; i < EMU_LANES; i++) {
         if (!emu_lane(mask, i))
@@ -37,16 +37,20 @@ static void shfl(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, e
         }
         if (!ok)
             j = i;
-        if (!emu_lane(mask, j) && suspect < 0)
+        if (!emu_lane(mask, j) && suspect < 0) {
             suspect = i;
+            source = j & 31;
+        }
         inside |= (uint32_t)ok << i;
         d[i] = src[j & 31];
     }
     if (in->n_ext > 1)
         emu_set_pred(&RP(in->ext[1]), inside, mask);
-    if (suspect >= 0 && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
-        ks_emu_report(w, "shuffle-source", suspect, w->pc, "", mask, "", NULL,
-                      "shuffle reads a lane that takes no part: member lanes are 0x%08x", mask);
+    if (suspect >= 0 && (w->worker->launch->checks & KS_EMU_CHECK_SYNC)) {
+        struct emu_party other = ks_emu_lane_party(w, source);
+        ks_emu_report(w, "shuffle-source", suspect, w->pc, "", mask, "", &other,
+                      "shuffle reads lane %d, which takes no part: member lanes are 0x%08x", source, mask);
+    }
 }
 #define SHFL(name, mode)                                                                                                         \
     static void name(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                               \

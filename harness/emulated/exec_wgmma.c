@@ -199,7 +199,7 @@ static void commit(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     (void)in;
     (void)mask;
     if (w->worker->launch->checks & KS_EMU_CHECK_RACE) /* its reads are over for whoever waits, in any of the four warps */
-        ks_emu_race_release(w);
+        ks_emu_race_release(w, false);
     s->issued_at[s->group % EMU_WGMMA_GROUPS] = s->issued;
     s->group++;
 }
@@ -221,7 +221,7 @@ static void wait_group(struct emu_warp *w, const struct emu_insn *in, uint32_t m
         }
     }
     if (over > 0 && (w->worker->launch->checks & KS_EMU_CHECK_RACE))
-        ks_emu_race_acquire(w);
+        ks_emu_race_acquire(w, false);
     ks_emu_wgmma_over(s, over);
 }
 

@@ -30,6 +30,14 @@ void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_
     *ret_ptx_line = in ? in->ptx_line : 0;
 }
 
+struct emu_party ks_emu_party(const struct emu_warp *w, int lane, uint32_t pc, const char *access)
+{
+    struct emu_party p = {.valid = true, .block = w->block->linear, .pc = pc, .access = access};
+    for (int k = 0; k < 3; k++)
+        p.thread[k] = w->tid[k][lane & 31];
+    return p;
+}
+
 static bool earlier(const struct emu_finding *a, const struct emu_finding *b)
 {
     if (a->block != b->block)
@@ -93,11 +101,10 @@ static struct emu_finding *same(struct ks_emu *emu, const struct emu_finding *f)
     return NULL;
 }
 
-static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
-                const char *space, const struct emu_party *other, const char *text)
+static struct emu_finding *finding_new(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access,
+                                       uint64_t address, const char *space, const struct emu_party *other, const char *text)
 {
     const struct emu_launch *l = w->block->launch;
-    struct ks_emu *emu = l->emu;
     const char *file;
     struct emu_finding *f = ks_xcalloc(1, sizeof(*f));
     *f = (struct emu_finding){.kind = kind,
@@ -114,16 +121,21 @@ static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, con
     f->kernel = ks_xstrdup(l->program->name);
     f->file = file ? ks_xstrdup(file) : NULL;
     f->text = ks_xstrdup(text);
-    locate(emu, address, space, f);
+    locate(l->emu, address, space, f);
     if (other && other->valid) {
         f->other = *other;
         ks_emu_source_of(l, other->pc, &file, &f->other_line, &f->other_ptx_line);
         f->other_file = file ? ks_xstrdup(file) : NULL;
     }
-    (void)pthread_mutex_lock(&emu->lock);
+    return f;
+}
+
+/* Takes f.  The lock is held. */
+static void keep(struct ks_emu *emu, struct emu_finding *f)
+{
     struct emu_finding *old = same(emu, f);
     if (old) {
-        f->count = old->count + 1;
+        f->count += old->count;
         if (earlier(f, old)) {
             struct emu_finding swap = *old;
             *old = *f;
@@ -137,7 +149,64 @@ static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, con
     } else {
         finding_free(f);
     }
+}
+
+static void add(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
+                const char *space, const struct emu_party *other, const char *text)
+{
+    struct ks_emu *emu = w->block->launch->emu;
+    struct emu_finding *f = finding_new(w, kind, lane, pc, access, address, space, other, text);
+    (void)pthread_mutex_lock(&emu->lock);
+    keep(emu, f);
     (void)pthread_mutex_unlock(&emu->lock);
+}
+
+void ks_emu_carry(struct emu_warp *w, int lane, uint32_t pc, uint64_t address, uint32_t bytes, uint64_t from,
+                  const struct emu_party *other)
+{
+    struct ks_emu *emu = w->block->launch->emu;
+    struct emu_finding *f = finding_new(w, "uninitialised", lane, pc, "store", from, "global", other,
+                                        "the host reads bytes that were copied here from memory that was never written");
+    (void)pthread_mutex_lock(&emu->lock);
+    struct emu_carried *at = NULL;
+    for (size_t i = 0; i < emu->carried.n && !at; i++) {
+        const struct emu_finding *g = emu->carried.data[i].finding;
+        if (g->ptx_line == f->ptx_line && g->other_ptx_line == f->other_ptx_line && ks_streq(g->kernel, f->kernel) &&
+            ks_streq(g->allocation, f->allocation))
+            at = &emu->carried.data[i];
+    }
+    if (at) {
+        at->lo = address < at->lo ? address : at->lo;
+        at->hi = address + bytes > at->hi ? address + bytes : at->hi;
+        f->count = at->finding->count + 1;
+        if (earlier(f, at->finding)) {
+            struct emu_finding *old = at->finding;
+            at->finding = f;
+            f = old;
+        } else {
+            at->finding->count++;
+        }
+        finding_free(f);
+    } else {
+        struct emu_carried fresh = {address, address + bytes, f};
+        ks_vec_push(&emu->carried, fresh);
+    }
+    (void)pthread_mutex_unlock(&emu->lock);
+}
+
+void ks_emu_carried_read(struct ks_emu *emu, const uint8_t *p, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < emu->carried.n; i++) {
+        struct emu_carried c = emu->carried.data[i];
+        uint64_t lo = c.lo > (uintptr_t)p ? c.lo : (uintptr_t)p, hi = c.hi < (uintptr_t)p + n ? c.hi : (uintptr_t)p + n;
+        size_t first;
+        if (lo < hi && !ks_emu_is_init(emu, (const void *)(uintptr_t)lo, hi - lo, &first))
+            keep(emu, c.finding);
+        else
+            emu->carried.data[kept++] = c;
+    }
+    emu->carried.n = kept;
 }
 
 void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, const char *access, uint64_t address,
@@ -151,18 +220,13 @@ void ks_emu_report(struct emu_warp *w, const char *kind, int lane, uint32_t pc, 
     add(w, kind, lane, pc, access, address, space, other, text);
 }
 
-void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
-                  const char *space, const char *fmt, ...)
+static void fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
+                  const char *space, const struct emu_party *other, const char *text)
 {
     struct emu_launch *l = w->block->launch;
-    char text[512];
     const char *file;
     uint32_t line, ptx_line;
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    add(w, kind, lane, w->pc, access, address, space, NULL, text);
+    add(w, kind, lane, w->pc, access, address, space, other, text);
     w->event = EMU_EVENT_FAULT;
     w->block->faulted = true;
     ks_emu_source_of(l, w->pc, &file, &line, &ptx_line);
@@ -182,6 +246,28 @@ void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int l
 const char *ks_emu_fault_kind(const struct ks_emu *emu)
 {
     return emu->fault_kind;
+}
+
+void ks_emu_fault_other(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
+                        const char *space, const struct emu_party *other, const char *fmt, ...)
+{
+    char text[768];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    fault(w, code, kind, lane, access, address, space, other, text);
+}
+
+void ks_emu_fault(struct emu_warp *w, enum ks_code code, const char *kind, int lane, const char *access, uint64_t address,
+                  const char *space, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    fault(w, code, kind, lane, access, address, space, NULL, text);
 }
 
 void ks_emu_findings_forget(struct ks_emu *emu, uint32_t launch, uint64_t after_unit)
@@ -278,4 +364,7 @@ void ks_emu_findings_clear(struct ks_emu *emu)
     for (size_t i = 0; i < emu->findings.n; i++)
         finding_free(emu->findings.data[i]);
     emu->findings.n = 0;
+    for (size_t i = 0; i < emu->carried.n; i++)
+        finding_free(emu->carried.data[i].finding);
+    emu->carried.n = 0;
 }

@@ -51,6 +51,7 @@ enum emu_bar { EMU_BAR_SYNC, EMU_BAR_ARRIVE, EMU_BAR_RED_POPC, EMU_BAR_RED_AND, 
 #define EMU_SIGNED   0x40u
 #define EMU_SOFT     0x80u    /* a poll that failed: others first */
 #define EMU_OWN      EMU_SOFT /* of a warp operation: it checks its registers itself */
+#define EMU_CTA      0x100u   /* memory, fence: ordered among the threads of one block only */
 
 struct emu_insn {
     emu_fn fn;
@@ -60,8 +61,8 @@ struct emu_insn {
     uint32_t pred;
     uint32_t target;
     uint16_t n_ext;
+    uint16_t flags;
     uint8_t flow;
-    uint8_t flags;
     uint8_t size;  /* memory: bytes of an element */
     uint8_t vec;   /* memory: elements */
     uint8_t rsize; /* memory: bytes of a destination or source register lane */
@@ -77,12 +78,28 @@ enum emu_class {
     EMU_N_CLASSES
 };
 
+/* What an instruction does with values nobody wrote (checks_undef.c). */
+enum emu_undef_rule {
+    EMU_UNDEF_ANY, /* results depend on all of its sources */
+    EMU_UNDEF_MOVE,
+    EMU_UNDEF_SELECT,
+    EMU_UNDEF_SHUFFLE,
+    EMU_UNDEF_PERMUTE,
+    EMU_UNDEF_SHIFT,
+    EMU_UNDEF_AND,
+    EMU_UNDEF_LOAD,
+    EMU_UNDEF_STORE,
+    EMU_UNDEF_USE, /* they must not reach it */
+    EMU_UNDEF_NONE
+};
+
 /* What is known about an instruction but not needed to execute it. */
 struct emu_info {
     const struct ptx_insn *ptx;
     uint8_t cls;     /* enum emu_class */
     uint8_t weight;  /* 1: counts as an instruction; 0: a helper of the one before */
     uint8_t expands; /* machine instructions it becomes: 0 for moves that vanish, many for a division (model.c) */
+    uint8_t undef;   /* enum emu_undef_rule */
     uint32_t flops;  /* floating-point operations per lane (tensor: per warp) */
     uint32_t func;   /* index into funcs */
 };
@@ -139,6 +156,11 @@ struct emu_program {
     uint32_t pool_bytes;
     struct emu_reloc *relocs;
     uint32_t n_relocs;
+    const uint32_t *ext;        /* all further references of instructions */
+    const uint8_t *ext_def;     /* parallel: written, not read */
+    uint8_t *slot_bytes;        /* by offset / 64 into a register file: lane bytes of the register that starts there */
+    const uint32_t *undef_regs; /* registers that may be read before they are written */
+    uint32_t n_undef_regs;
     uint32_t reg_bytes;   /* register file of a warp */
     uint32_t local_bytes; /* local memory of a thread, calls included */
     uint32_t static_shared_bytes;

@@ -134,10 +134,24 @@ static uint64_t next_unit(struct emu_launch *l)
     return u;
 }
 
+/* Rounds over all active blocks in which every warp polled or waited and nothing changed, before that counts as a deadlock. */
+#define STUCK_ROUNDS 8
+
+/* No further block can start and none of the active ones can go on. */
+static bool all_stuck(struct emu_cluster *const *active, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t r = 0; r < active[i]->n_blocks; r++)
+            if (!active[i]->blocks[r]->stuck && active[i]->blocks[r]->live_threads)
+                return false;
+    return n > 0;
+}
+
 static void run_blocks(struct emu_worker *wk)
 {
     struct emu_launch *l = wk->launch;
     struct emu_cluster *active[MAX_RESIDENT];
+    uint32_t stuck_rounds = 0;
     size_t n = 0, limit = l->cooperative ? MAX_RESIDENT : (l->resident + l->cluster_size - 1) / l->cluster_size;
     bool more = true;
     while (n || more) {
@@ -153,6 +167,7 @@ static void run_blocks(struct emu_worker *wk)
                 break;
         }
         size_t before = n;
+        uint64_t progress = wk->progress;
         for (size_t i = 0; i < n;) {
             enum emu_block_result r = active[i]->unit > l->stop_after ? EMU_BLOCK_FAILED : ks_emu_cluster_run(active[i]);
             if (r == EMU_BLOCK_SPUN) {
@@ -164,6 +179,9 @@ static void run_blocks(struct emu_worker *wk)
             n--;
         }
         wk->spun = n == before && n > 0;
+        stuck_rounds = progress == wk->progress && (!more || n >= limit) && all_stuck(active, n) ? stuck_rounds + 1 : 0;
+        if (l->program->may_spin && stuck_rounds >= STUCK_ROUNDS && l->fail_code == KS_OK)
+            ks_emu_cluster_deadlock(active[0], n > 1 ? "resident blocks" : "block");
         if (l->cooperative && more)
             wk->spun = true;
     }

@@ -15,6 +15,8 @@ static enum ks_code place_variables(struct ks_emu *emu, struct ks_emu_module *m,
             return ks_fail(err, KS_ERR_MEMORY_LIMIT, "place variable '%s' of %llu bytes: the device is full", v->name,
                            (unsigned long long)v->size_bytes);
         KS_TRY(ks_emu_fill(emu, m->var_address[i], 0, v->size_bytes, err));
+        if (v->space == PTX_CONST)
+            ks_emu_alloc_find(emu, (uintptr_t)m->var_address[i])->read_only = true;
     }
     return KS_OK;
 }

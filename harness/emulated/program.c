@@ -283,6 +283,10 @@ static void finish(struct link *l)
     p->max_threads = limit[0] * limit[1] * limit[2];
     p->local_bytes = stack_bytes(l, l->order.n - 1);
     ks_emu_allocate_registers(p, d->ext_def.data, ext, d->vreg_bytes.data, (uint32_t)d->vreg_bytes.n, d->vreg_func.data);
+    p->ext = ext;
+    p->ext_def = keep(a, d->ext_def.data, d->ext_def.n);
+    for (uint32_t pc = 0; pc < p->n_code; pc++)
+        p->info[pc].undef = (uint8_t)ks_emu_undef_rule(&p->code[pc], &p->info[pc]);
 }
 
 static enum ks_code build(struct link *l, struct ptx_func *kernel)

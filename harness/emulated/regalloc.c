@@ -18,6 +18,7 @@ struct ra {
     const uint8_t *bytes;
     uint32_t n_vregs;
     uint32_t *first, *last; /* by vreg; first > last: unused */
+    KS_VEC(uint32_t) undef; /* vregs that may be read before they are written */
 };
 
 /* Calls f(vreg, written) for every register operand. */
@@ -185,6 +186,9 @@ static void liveness(struct ra *ra, const struct emu_func *f, uint32_t lo, uint3
     uint64_t *out = s.in + (size_t)s.n * s.words;
     local_sets(ra, &s);
     solve(ra, &s, out);
+    for (uint32_t i = 0; i < s.n_regs; i++)
+        if (s.in[i / 64] >> (i % 64) & 1)
+            ks_vec_push(&ra->undef, lo + i);
     for (uint32_t b = 0; b < s.n; b++) {
         live_out(ra, &s, b, out);
         for (uint32_t i = 0; i < s.n_regs; i++) {
@@ -302,7 +306,7 @@ static void patch(const struct ra *ra, const uint32_t *offset, uint32_t n_ext)
 void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes,
                                uint32_t n_vregs, const uint32_t *func_of_vreg)
 {
-    struct ra ra = {p, ext_def, ext, vreg_bytes, n_vregs, NULL, NULL};
+    struct ra ra = {p, ext_def, ext, vreg_bytes, n_vregs, NULL, NULL, {0}};
     KS_AUTO_FREE uint32_t *first = ks_xcalloc(n_vregs + 1, 4);
     KS_AUTO_FREE uint32_t *last = ks_xcalloc(n_vregs + 1, 4);
     KS_AUTO_FREE uint32_t *offset = ks_xcalloc(n_vregs + 1, 4);
@@ -332,6 +336,16 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
     }
     patch(&ra, offset, n_ext);
     p->reg_bytes = region;
+    p->slot_bytes = KS_ARENA_ARRAY(&p->arena, uint8_t, region / 64 + 1);
+    for (uint32_t v = 0; v < n_vregs; v++)
+        if (last[v] != UINT32_MAX)
+            p->slot_bytes[offset[v] / 64] = vreg_bytes[v];
+    uint32_t *undef = KS_ARENA_ARRAY(&p->arena, uint32_t, ra.undef.n + 1);
+    for (size_t i = 0; i < ra.undef.n; i++)
+        undef[i] = offset[ra.undef.data[i]];
+    p->undef_regs = undef;
+    p->n_undef_regs = (uint32_t)ra.undef.n;
+    ks_vec_release(&ra.undef);
     /* Against ptxas -v on our examples: 64-bit addresses that it folds away make PTX's peak about a tenth too high.  It rarely
      * allocates fewer than 16, in steps of 8. */
     peak_all = (peak_all * 9 / 10 + 1 + 7) / 8 * 8;

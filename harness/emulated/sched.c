@@ -89,9 +89,7 @@ static void check_skipped_barrier(struct emu_warp *w, uint32_t mask)
         uint32_t skip = mask & ~f->mask & ~f->returning;
         if (!f->waited || !skip || p->code[f->pc].flow != EMU_FLOW_BAR)
             continue;
-        struct emu_party other = {.valid = true, .block = w->block->linear, .pc = w->pc, .access = "exit"};
-        for (int k = 0; k < 3; k++)
-            other.thread[k] = w->tid[k][__builtin_ctz(skip)];
+        struct emu_party other = ks_emu_party(w, __builtin_ctz(skip), w->pc, "exit");
         ks_emu_report(w, "divergent-barrier", __builtin_ctz(f->mask), f->pc, "", 0, "", &other,
                       "lanes 0x%08x of a warp reach this barrier, lanes 0x%08x branch around it", f->mask, skip);
     }
@@ -103,6 +101,9 @@ static void exit_lanes(struct emu_warp *w, uint32_t mask)
         check_skipped_barrier(w, mask);
     if (w->worker->launch->program->async)
         ks_emu_async_exit(w, mask);
+    if (w->block->async.n)
+        ks_emu_check_async_leak(w, mask);
+    w->worker->progress++;
     w->live &= ~mask;
     w->block->live_threads -= (uint32_t)__builtin_popcount(mask);
     wake_lanes(w);
@@ -127,16 +128,19 @@ static inline void count_run(struct emu_worker *wk, uint32_t from, uint32_t to, 
     wk->lane_diff[to] -= lanes;
 }
 
-/* The same while wgmma operations may be in flight: their registers are out of bounds. */
+/* The same while registers hold values that nobody wrote, or wgmma operations may be in flight whose registers are out of bounds. */
 static bool run_checked(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t mask)
 {
     const struct emu_insn *code = w->worker->launch->program->code;
     for (; pc < end; pc++) {
         uint32_t em = guard(w, &code[pc], mask);
         w->worker->pred_off[pc] += (uint64_t)__builtin_popcount(mask & ~em);
+        if (w->n_undef)
+            ks_emu_undef_step(w, &code[pc], em, mask);
         if (!em)
             continue;
-        ks_emu_wgmma_check_registers(w, &code[pc], em);
+        if (w->wgmma && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
+            ks_emu_wgmma_check_registers(w, &code[pc], em);
         code[pc].fn(w, &code[pc], em);
         if (w->event != EMU_EVENT_NONE)
             return false;
@@ -148,6 +152,8 @@ static bool run_checked(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t 
 static bool run_straight(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t mask)
 {
     const struct emu_insn *in = w->worker->launch->program->code + pc, *last = w->worker->launch->program->code + end;
+    if (__builtin_expect(w->n_undef != 0, 0))
+        return run_checked(w, pc, end, mask);
     for (; in < last; in++) {
         if (in->flags & EMU_PRED) {
             uint32_t em = guard(w, in, mask);
@@ -158,8 +164,9 @@ static bool run_straight(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t
         } else {
             in->fn(w, in, mask);
         }
-        if (__builtin_expect(w->event != EMU_EVENT_NONE, 0))
-            return false;
+        if (__builtin_expect(w->event | w->n_undef, 0))
+            return w->event == EMU_EVENT_NONE &&
+                   run_checked(w, (uint32_t)(in + 1 - w->worker->launch->program->code), end, mask);
     }
     return true;
 }
@@ -295,6 +302,24 @@ static enum step do_return(struct emu_warp *w, struct emu_frag *f, const struct 
     return STEP_SWITCH;
 }
 
+/* The lane of the warp that its fragment shows elsewhere, for the second party of a finding. */
+struct emu_party ks_emu_lane_party(const struct emu_warp *w, int lane)
+{
+    for (uint32_t i = 0; i < w->n_frags; i++)
+        if (emu_lane(w->frag[i].mask, lane))
+            return ks_emu_party(w, lane, w->frag[i].pc, w->frag[i].pc == w->pc ? "" : "elsewhere");
+    return (struct emu_party){0};
+}
+
+static void report_mask(struct emu_warp *w, uint32_t pc, uint32_t outside, uint32_t members)
+{
+    struct emu_party other = {0};
+    if (members & w->live)
+        other = ks_emu_lane_party(w, __builtin_ctz(members & w->live));
+    ks_emu_report(w, "sync-mask", __builtin_ctz(outside), pc, "", members, "", &other,
+                  "lane is not in its own member mask 0x%08x", members);
+}
+
 /* The lanes of a warp operation's member masks (operand c) that are complete run now; the others wait for the missing lanes. */
 static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct emu_insn *in)
 {
@@ -312,8 +337,7 @@ static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct
         if ((group & ~m) != 0) {
             w->pc = pc;
             if (w->worker->launch->checks & KS_EMU_CHECK_SYNC)
-                ks_emu_report(w, "sync-mask", __builtin_ctz(group & ~m), pc, "", m, "", NULL,
-                              "lane is not in its own member mask 0x%08x", m);
+                report_mask(w, pc, group & ~m, m);
             m |= group;
         }
         uint32_t need = m & w->live;
@@ -327,6 +351,8 @@ static enum step do_warp_op(struct emu_warp *w, struct emu_frag *f, const struct
         w->wait_mask = 0;
         if (w->wgmma && !(in->flags & EMU_OWN) && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
             ks_emu_wgmma_check_registers(w, in, group);
+        if (w->n_undef)
+            ks_emu_undef_step(w, in, group, group);
         in->fn(w, in, group);
         if (w->event != EMU_EVENT_NONE)
             return STEP_STOP;
@@ -409,6 +435,8 @@ static enum step do_barrier(struct emu_warp *w, struct emu_frag *f, const struct
 
 static enum step control(struct emu_warp *w, struct emu_frag *f, const struct emu_insn *in)
 {
+    if (__builtin_expect(w->n_undef != 0, 0) && in->flow != EMU_FLOW_WARPSYNC)
+        ks_emu_undef_step(w, in, guard(w, in, f->mask), f->mask);
     switch ((enum emu_flow)in->flow) {
     case EMU_FLOW_BRA:
         return do_branch(w, f, in);
@@ -474,10 +502,7 @@ static bool settle(struct emu_warp *w)
         for (uint32_t j = 0; j < w->n_frags && !other.valid; j++) {
             if (j == i)
                 continue;
-            int lane = __builtin_ctz(w->frag[j].mask);
-            other = (struct emu_party){.valid = true, .block = w->block->linear, .pc = w->frag[j].pc, .access = "elsewhere"};
-            for (int k = 0; k < 3; k++)
-                other.thread[k] = w->tid[k][lane];
+            other = ks_emu_party(w, __builtin_ctz(w->frag[j].mask), w->frag[j].pc, "elsewhere");
         }
         w->pc = f->pc;
         w->insts++;

@@ -43,7 +43,7 @@ extern "C" __global__ void bad_local_bounds(float *o, int k)
 }
 extern "C" __global__ void bad_uninit_global(const float *a, float *o)
 {
-    o[threadIdx.x] = a[threadIdx.x];
+    o[threadIdx.x] = a[threadIdx.x] + 1;
 }
 extern "C" __global__ void bad_uninit_shared(float *o)
 {
@@ -168,6 +168,13 @@ extern "C" __global__ void bad_hang(volatile int *flag)
     while (*flag == 0)
         ;
 }
+extern "C" __global__ void bad_loop(int *flag)
+{
+    unsigned x = *flag | 1;
+    while (x)
+        x = x * 5 | 1;
+    *flag = x;
+}
 extern "C" __global__ void bad_mask(int *o)
 {
     int v = threadIdx.x;
@@ -216,8 +223,4 @@ extern "C" __global__ void bad_trap(int *o)
 extern "C" __global__ void bad_assert(int n)
 {
     assert(n < 10);
-}
-extern "C" __global__ void bad_constant(float *o)
-{
-    o[threadIdx.x] = 1;
 }

@@ -69,8 +69,8 @@ static void read_measured(const char *path)
 
 static void print_terms(const struct variant *v)
 {
-    static const char *const terms[] = {"issue", "int", "fp32", "fp64", "fp16", "special", "tensor", "lsu",
-                                        "shared", "l2", "dram", "atomic", "latency"};
+    static const char *const terms[] = {"issue", "int",    "fp32", "fp64", "fp16",   "special", "tensor",
+                                        "lsu",   "shared", "l2",   "dram", "atomic", "latency"};
     struct ks_json *all = ks_emu_counters(dev), *model = ks_json_get(ks_json_at(all, 0), "modelled"),
                    *t = ks_json_get(model, "terms");
     printf("%-5s %-22s %10.0f %10.0f %6.2f  %-8s", v->held ? "held" : "fit", v->name, v->measured, v->modelled,

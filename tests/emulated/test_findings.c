@@ -1,55 +1,7 @@
 /* Each kernel of core_findings.cu gives exactly the finding it was written for, with kernel, thread, line and (races) both
  * parties; the good ones none. */
 
-#include "tests/emulated/emu_test.h"
-
-static char source[1 << 16];
-
-/* Line of the first `needle` after the kernel's name. */
-static int line_of(const char *kernel, const char *needle)
-{
-    char name[64];
-    (void)snprintf(name, sizeof(name), " %s(", kernel);
-    const char *p = strstr(source, name);
-    p = p ? strstr(p, needle) : NULL;
-    int line = 1;
-    for (const char *s = source; p && s < p; s++)
-        line += *s == '\n';
-    return p ? line : -1;
-}
-
-/* The only finding must be `kind` in the line of `needle`; NULL kind: none. */
-static void expect(const char *kernel, enum ks_code got, enum ks_code want, const char *kind, const char *needle,
-                   const char *allocation)
-{
-    struct ks_json *all = ks_emu_findings(dev);
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    ks_json_print(all, &text);
-    verdict(got == want, kernel, "launch gives %s (%s), expected %s", ks_code_name(got), err.message, ks_code_name(want));
-    if (!kind) {
-        verdict(ks_json_len(all) == 0, kernel, "accused: %s", ks_str_cstr(&text));
-    } else {
-        struct ks_json *f = NULL;
-        for (size_t i = 0; i < ks_json_len(all); i++)
-            if (ks_streq(ks_json_get_str(ks_json_at(all, i), "kind", ""), kind))
-                f = ks_json_at(all, i);
-        verdict(f != NULL, kernel, "no '%s' in %s", kind, ks_str_cstr(&text));
-        if (f) {
-            verdict(ks_streq(ks_json_get_str(f, "kernel", ""), kernel), kernel, "kernel is %s", ks_json_get_str(f, "kernel", ""));
-            if (needle)
-                verdict(ks_json_get_i64(f, "line", 0) == line_of(kernel, needle), kernel, "line %lld, expected %d",
-                        (long long)ks_json_get_i64(f, "line", 0), line_of(kernel, needle));
-            if (allocation)
-                verdict(ks_streq(ks_json_get_str(f, "allocation", ""), allocation), kernel, "allocation %s",
-                        ks_json_get_str(f, "allocation", "null"));
-            if (strstr(kind, "race"))
-                verdict(ks_json_get_i64(ks_json_get(f, "other"), "line", 0) > 0, kernel, "no other party: %s",
-                        ks_str_cstr(&text));
-        }
-    }
-    ks_json_free(all);
-    ks_emu_findings_clear(dev);
-}
+#include "tests/emulated/findings_test.h"
 
 static void test_all(void)
 {
@@ -104,7 +56,8 @@ static void test_all(void)
     ks_emu_configure(dev, &on);
     expect("bad_uninit_global", launch("bad_uninit_global", 1, 64, 0, &later, &o), KS_OK, NULL, NULL, NULL);
     int *flag = upload(ones, 4, "flag");
-    expect("bad_hang", launch("bad_hang", 1, 32, 0, &flag), KS_ERR_TIMEOUT, "hang", NULL, NULL);
+    expect("bad_hang", launch("bad_hang", 1, 32, 0, &flag), KS_ERR_TIMEOUT, "deadlock", "while (*flag == 0)", NULL);
+    expect("bad_loop", launch("bad_loop", 1, 32, 0, &flag), KS_ERR_TIMEOUT, "hang", NULL, NULL);
     expect("bad_mask", launch("bad_mask", 1, 32, 0, &o), KS_OK, "sync-mask", "__shfl_sync", NULL);
     expect("bad_source", launch("bad_source", 1, 32, 0, &o), KS_OK, "shuffle-source", "__shfl_sync", NULL);
     expect("bad_async", launch("bad_async", 1, 32, 0, &a, &fresh), KS_OK, "async-pending", "+= s[1]", NULL);
@@ -138,12 +91,10 @@ static void test_limits(void)
 
 int main(int argc, char **argv)
 {
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    if (argc != 3 || ks_file_read(argv[2], sizeof(source) - 1, &text, &err) != KS_OK) {
+    if (argc != 3 || !read_source(argv[2])) {
         printf("usage: %s core_findings.ptx core_findings.cu\n", argv[0]);
         return 2;
     }
-    memcpy(source, ks_str_cstr(&text), text.len);
     struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .max_warp_insts = 1000000};
     start_device(&c, argv[1]);
     test_all();
