@@ -37,29 +37,38 @@ static void add_line(struct emu_counters *c, const struct emu_launch *l, uint32_
     at->shared_wavefronts += (double)m->s_wavefronts * scale;
 }
 
-static void add_memory(struct emu_counters *c, const struct emu_info *info, const struct emu_mem_count *m, double scale)
+static void add_memory(struct emu_counters *c, const struct emu_insn *in, const struct emu_info *info,
+                       const struct emu_mem_count *m, double scale)
 {
     double req = (double)m->g_requests * scale, sec = (double)m->g_sectors * scale, bytes = (double)m->g_bytes * scale;
     double sreq = (double)m->s_requests * scale, swf = (double)m->s_wavefronts * scale;
-    c->l1_miss_sectors += (double)m->g_misses * scale;
+    double lines = (double)m->g_lines * scale;
+    if (info->cls != EMU_CLASS_store && info->cls != EMU_CLASS_atomic) {
+        c->l1_miss_sectors += (double)m->g_misses * scale;
+        c->l1_miss_lines += (double)m->g_miss_lines * scale;
+    }
+    c->local_requests += (double)m->l_requests * scale;
     c->local_bytes += (double)m->l_bytes * scale;
     c->shared_ideal += (double)m->s_ideal * scale;
     if (info->cls == EMU_CLASS_atomic) {
         c->global_atomic_requests += req;
         c->global_atomic_sectors += sec;
-        c->global_atomic_lanes += m->g_requests ? (double)m->serial * scale : 0;
+        bool is_float = ks_ptx_type_class((enum ptx_type)in->type) == PTX_CLASS_F;
+        *(is_float ? &c->global_atomic_float_passes : &c->global_atomic_passes) += m->g_requests ? (double)m->serial * scale : 0;
         c->shared_atomic_requests += sreq;
         c->shared_atomic_serial += m->s_requests ? (double)m->serial * scale : 0;
         c->shared_store_wavefronts += swf;
     } else if (info->cls == EMU_CLASS_store) {
         c->global_store_requests += req;
         c->global_store_sectors += sec;
+        c->global_store_lines += lines;
         c->global_store_bytes_requested += bytes;
         c->shared_store_requests += sreq;
         c->shared_store_wavefronts += swf;
     } else {
         c->global_load_requests += req;
         c->global_load_sectors += sec;
+        c->global_load_lines += lines;
         c->global_load_bytes_requested += bytes;
         c->shared_load_requests += sreq;
         c->shared_load_wavefronts += swf;
@@ -111,9 +120,9 @@ static double chain(const struct emu_launch *l, const double *warps, const struc
 }
 
 /* Sectors marked in a plane over the allocations this launch touched; clears them. */
-static double take_unique(struct ks_emu *emu, const struct emu_launch *l, uint8_t *plane)
+static double take_unique(struct ks_emu *emu, const struct emu_launch *l, uint8_t *plane, double *ret_fetched)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, pairs = 0;
     for (size_t i = 0; i < emu->allocs.n; i++) {
         const struct emu_alloc *a = &emu->allocs.data[i];
         if (a->touched != l->number)
@@ -126,9 +135,11 @@ static double take_unique(struct ks_emu *emu, const struct emu_launch *l, uint8_
             if (!word)
                 continue;
             n += (uint64_t)__builtin_popcountll(word);
+            pairs += (uint64_t)__builtin_popcountll((word | word >> 1) & 0x5555555555555555u);
             memset(at + k, 0, 8);
         }
     }
+    *ret_fetched = (double)pairs * 2 * EMU_SECTOR; /* DRAM gives 64 bytes at a time */
     return (double)n * EMU_SECTOR;
 }
 
@@ -171,7 +182,7 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
         scale = 1;
     KS_AUTO_FREE double *warps = ks_xcalloc(p->n_code + 1, sizeof(double));
     KS_AUTO_FREE struct emu_mem_count *mem = ks_xcalloc(p->n_code + 1, sizeof(*mem));
-    uint64_t w = 0, lanes = 0;
+    uint64_t w = 0, lanes = 0, slices = 0;
     for (uint32_t pc = 0; pc < p->n_code; pc++) {
         uint64_t off = 0;
         for (int i = 0; i < n_workers; i++) {
@@ -180,19 +191,24 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
             w += workers[i].warp_diff[pc];
             lanes += workers[i].lane_diff[pc];
             off += workers[i].pred_off[pc];
-            for (size_t k = 0; k < sizeof(*mem) / sizeof(uint64_t); k++)
+            for (size_t k = 0; k < offsetof(struct emu_mem_count, slices) / sizeof(uint64_t); k++)
                 to[k] += from[k];
+            mem[pc].slices |= workers[i].mem[pc].slices;
         }
         warps[pc] = (double)w;
         add_insn(&c, &p->code[pc], &p->info[pc], (double)w, (double)lanes, (double)off, scale);
-        add_memory(&c, &p->info[pc], &mem[pc], scale);
+        add_memory(&c, &p->code[pc], &p->info[pc], &mem[pc], scale);
+        slices |= mem[pc].slices;
         if (mem[pc].g_requests || mem[pc].s_requests)
             add_line(total, l, pc, (double)w, &mem[pc], scale);
     }
     c.divergent_branches = div_branches * scale;
     c.barriers = barriers * scale;
-    c.l2_unique_read_bytes = take_unique(emu, l, emu->read_plane) * scale;
-    c.l2_unique_write_bytes = take_unique(emu, l, emu->write_plane) * scale;
+    double fetched, ignored;
+    c.global_atomic_slices = __builtin_popcountll(slices);
+    c.l2_unique_read_bytes = take_unique(emu, l, emu->read_plane, &fetched) * scale;
+    c.l2_unique_write_bytes = take_unique(emu, l, emu->write_plane, &ignored) * scale;
+    c.dram_read_bytes = fetched * scale;
     memcpy(c.grid, l->grid, sizeof(c.grid));
     memcpy(c.block, l->block, sizeof(c.block));
     ks_emu_occupancy(emu->arch, l->threads_per_block, (uint32_t)l->registers, l->shared_bytes, &c.occupancy);

@@ -6,20 +6,17 @@
 
 #include "harness/emulated/device.h"
 
-#define EMU_COUNTERS(X)                                                                                                          \
-    X(warp_insts)                                                                                                                \
-    X(thread_insts)                                                                                                              \
-    X(machine_insts)                                                                                                             \
-    X(issued_lanes)                                                                                                              \
-    X(branch_insts)                                                                                                              \
-    X(divergent_branches)                                                                                                        \
-    X(global_load_requests)                                                                                                      \
-    X(global_load_sectors) X(global_load_bytes_requested) X(global_store_requests) X(global_store_sectors)                       \
-        X(global_store_bytes_requested) X(global_atomic_requests) X(global_atomic_sectors) X(global_atomic_lanes)                \
-            X(l1_miss_sectors) X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(shared_load_requests)                          \
-                X(shared_load_wavefronts) X(shared_store_requests) X(shared_store_wavefronts) X(shared_atomic_requests)          \
-                    X(shared_atomic_serial) X(shared_ideal) X(local_bytes) X(barriers) X(flops_fp32) X(flops_fp16) X(flops_fp64) \
-                        X(flops_tensor)
+/* clang-format off */
+#define EMU_COUNTERS(X) \
+    X(warp_insts) X(thread_insts) X(machine_insts) X(issued_lanes) X(branch_insts) X(divergent_branches) \
+    X(global_load_requests) X(global_load_sectors) X(global_load_lines) X(global_load_bytes_requested) \
+    X(global_store_requests) X(global_store_sectors) X(global_store_lines) X(global_store_bytes_requested) \
+    X(global_atomic_requests) X(global_atomic_sectors) X(global_atomic_passes) X(global_atomic_float_passes) X(global_atomic_slices) \
+    X(l1_miss_sectors) X(l1_miss_lines) X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(dram_read_bytes) \
+    X(shared_load_requests) X(shared_load_wavefronts) X(shared_store_requests) X(shared_store_wavefronts) \
+    X(shared_atomic_requests) X(shared_atomic_serial) X(shared_ideal) \
+    X(local_requests) X(local_bytes) X(barriers) X(flops_fp32) X(flops_fp16) X(flops_fp64) X(flops_tensor)
+/* clang-format on */
 
 struct emu_line_count {
     char *file;
@@ -28,7 +25,9 @@ struct emu_line_count {
 };
 
 #define EMU_MODEL_TERMS(X)                                                                                                       \
-    X(issue) X(int) X(fp32) X(fp64) X(fp16) X(special) X(tensor) X(lsu) X(shared) X(l2) X(dram) X(atomic) X(latency)
+    X(issue)                                                                                                                     \
+    X(int) X(fp32) X(fp64) X(fp16) X(special) X(tensor) X(lsu) X(shared) X(l2) X(l2_write) X(dram) X(atomic) X(barrier)          \
+        X(dispatch) X(latency)
 struct emu_model_terms {
 #define X(name) double name##_ns;
     EMU_MODEL_TERMS(X)

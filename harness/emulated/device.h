@@ -44,7 +44,11 @@ struct emu_race_word {
 };
 
 struct emu_mem_count {
-    uint64_t g_requests, g_sectors, g_misses, g_bytes, s_requests, s_wavefronts, s_ideal, l_bytes, serial;
+    uint64_t g_requests, g_sectors, g_lines, g_misses, g_miss_lines, g_bytes;
+    uint64_t s_requests, s_wavefronts, s_ideal;
+    uint64_t l_requests, l_bytes;
+    uint64_t serial; /* atomics: passes, one for each time a sector (or a shared word) must be updated again for a request */
+    uint64_t slices; /* atomics: bit set of the 512-byte stretches touched, modulo 64: parts of L2 that work side by side */
 };
 
 struct emu_finding;

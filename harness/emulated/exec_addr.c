@@ -78,6 +78,64 @@ static uint64_t l1_misses(struct emu_warp *w, uint64_t sector, uint64_t n)
     return misses;
 }
 
+/* Atomics: how often each sector of the request has to be updated one after the other, by lanes on one address; the parts of L2.
+ * Lanes that add one value to one address for no result are joined by the compiler. */
+static void count_atomic(struct emu_mem_count *c, const struct emu_insn *in, const struct emu_access *x, uint64_t base)
+{
+    uint64_t sector[EMU_LANES];
+    uint32_t times[EMU_LANES], n = 0;
+    bool joined = in->d == EMU_NONE && in->vec == 1 && ks_ptx_type_class((enum ptx_type)in->type) != PTX_CLASS_F;
+    for (int i = 0; i < EMU_LANES; i++) {
+        if (!emu_lane(x->mask, i))
+            continue;
+        uint64_t s = (x->ad[i] - base) / EMU_SECTOR;
+        uint32_t same = 0, k = 0;
+        c->slices |= 1ull << (s / 16 & 63);
+        for (int j = 0; j <= i; j++)
+            same += emu_lane(x->mask, j) && x->ad[j] == x->ad[i];
+        while (k < n && sector[k] != s)
+            k++;
+        if (k == n) {
+            sector[n] = s;
+            times[n++] = 0;
+        }
+        times[k] = same > times[k] ? same : times[k];
+    }
+    if (joined && n == 1 && times[0] == (uint32_t)__builtin_popcount(x->mask))
+        times[0] = 1;
+    for (uint32_t k = 0; k < n; k++)
+        c->serial += times[k];
+}
+
+static void count_scattered(struct emu_warp *w, struct emu_mem_count *c, const struct emu_access *x, uint64_t base,
+                            uint8_t *plane)
+{
+    uint64_t seen[EMU_LANES * 2];
+    uint32_t n = 0;
+    FOR_LANES(i)
+    {
+        if (!emu_lane(x->mask, i))
+            continue;
+        uint64_t s0 = (x->ad[i] - base) / EMU_SECTOR, s1 = (x->ad[i] + x->bytes - 1 - base) / EMU_SECTOR;
+        for (uint64_t s = s0; s <= s1; s++) {
+            bool sector = true, line = true, missing = false;
+            for (uint32_t k = 0; k < n; k++) {
+                sector &= seen[k] != s;
+                line &= seen[k] >> 2 != s >> 2;
+            }
+            if (!sector)
+                continue;
+            seen[n++] = s;
+            missing = x->store || x->atomic || l1_misses(w, s, 1);
+            c->g_misses += missing;
+            c->g_lines += line;
+            c->g_miss_lines += line && missing;
+            mark_sector(plane, s, 1);
+        }
+    }
+    c->g_sectors += n;
+}
+
 static void count_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
 {
     struct emu_worker *wk = w->worker;
@@ -88,43 +146,20 @@ static void count_global(struct emu_warp *w, const struct emu_insn *in, const st
     c->g_requests++;
     c->g_bytes += (uint64_t)__builtin_popcount(x->mask) * x->bytes;
     int64_t stride;
-    if (is_affine(x, &stride) && stride >= -32 && stride <= 32) {
-        uint64_t first = stride >= 0 ? x->ad[0] : x->ad[31], last = stride >= 0 ? x->ad[31] : x->ad[0];
-        uint64_t s0 = (first - base) / EMU_SECTOR, s1 = (last + x->bytes - 1 - base) / EMU_SECTOR;
-        c->g_sectors += s1 - s0 + 1;
-        c->g_misses += x->store || x->atomic ? s1 - s0 + 1 : l1_misses(w, s0, s1 - s0 + 1);
-        mark_sector(plane, s0, s1 - s0 + 1);
-        if (x->atomic)
-            c->serial += stride == 0 ? (uint64_t)__builtin_popcount(x->mask) : 1;
+    if (x->atomic)
+        count_atomic(c, in, x, base);
+    if (!is_affine(x, &stride) || stride < -32 || stride > 32) {
+        count_scattered(w, c, x, base, plane);
         return;
     }
-    uint64_t seen[EMU_LANES * 2];
-    uint32_t n = 0, worst = 1;
-    FOR_LANES(i)
-    {
-        if (!emu_lane(x->mask, i))
-            continue;
-        uint64_t s0 = (x->ad[i] - base) / EMU_SECTOR, s1 = (x->ad[i] + x->bytes - 1 - base) / EMU_SECTOR;
-        for (uint64_t s = s0; s <= s1; s++) {
-            uint32_t k = n;
-            while (k > 0 && seen[k - 1] != s)
-                k--;
-            if (k == 0) {
-                seen[n++] = s;
-                c->g_misses += x->store || x->atomic ? 1 : l1_misses(w, s, 1);
-                mark_sector(plane, s, 1);
-            }
-        }
-        if (x->atomic) {
-            uint32_t same = 0;
-            for (int j = 0; j <= i; j++)
-                same += emu_lane(x->mask, j) && x->ad[j] == x->ad[i];
-            worst = same > worst ? same : worst;
-        }
-    }
-    c->g_sectors += n;
-    if (x->atomic)
-        c->serial += worst;
+    uint64_t first = stride >= 0 ? x->ad[0] : x->ad[31], last = stride >= 0 ? x->ad[31] : x->ad[0];
+    uint64_t s0 = (first - base) / EMU_SECTOR, s1 = (last + x->bytes - 1 - base) / EMU_SECTOR, lines = (s1 >> 2) - (s0 >> 2) + 1;
+    uint64_t misses = x->store || x->atomic ? s1 - s0 + 1 : l1_misses(w, s0, s1 - s0 + 1);
+    c->g_sectors += s1 - s0 + 1;
+    c->g_lines += lines;
+    c->g_misses += misses;
+    c->g_miss_lines += misses < lines ? misses : lines;
+    mark_sector(plane, s0, s1 - s0 + 1);
 }
 
 /* 32 banks of 4 bytes.  Accesses of 8 and 16 bytes go in 2 and 4 phases of consecutive lanes; lanes that read the same word
@@ -193,6 +228,16 @@ static void count_shared(struct emu_warp *w, const struct emu_insn *in, const st
         }
         c->serial += worst;
     }
+}
+
+/* Before lanes are told apart: equal offsets of all lanes lie side by side in hardware. */
+static void count_local(struct emu_warp *w, const struct emu_access *x)
+{
+    struct emu_mem_count *c = &w->worker->mem[w->pc];
+    uint64_t other = 0;
+    FOR_LANES(i) other += x->ad[i] != x->ad[0] + (uint64_t)i * w->local_bytes;
+    c->l_requests += 1 + other / 3; /* about three offsets a clock */
+    c->l_bytes += (uint64_t)__builtin_popcount(x->mask) * x->bytes;
 }
 
 /* ------------------------------------------------------------------------------------------------ bounds */
@@ -416,7 +461,7 @@ bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct 
     FOR_LANES(i) x->ad[i] += (uint64_t)(uint32_t)i * w->local_bytes;
     const struct emu_launch *l = w->worker->launch;
     if (l->counting)
-        w->worker->mem[w->pc].l_bytes += (uint64_t)__builtin_popcount(x->mask) * x->bytes;
+        count_local(w, x);
     if (l->checks & KS_EMU_CHECK_INIT) {
         if (!x->store)
             ks_emu_check_init_bytes(w, in, x, w->local_init, "local");

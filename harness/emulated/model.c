@@ -18,9 +18,12 @@
  * Constants are in arch.def.  PTX instructions that become many machine instructions, or none, count as in
  * ks_emu_model_expands(). */
 
-#define SCHEDULERS 4.0
-#define L2_SLICES  96.0
-#define L1_LATENCY 34.0
+#define SCHEDULERS  4.0
+#define NORM        2.5  /* how the bounds of the resources join */
+#define L2_LINE_CLK 2.0  /* clocks of an SM for one line asked of L2, however little of it */
+#define DRAM_SHARE  0.86 /* of the bandwidth on paper that a copy reaches */
+#define DIRTY_SHARE 0.4
+#define L1_LATENCY  34.0
 
 uint32_t ks_emu_model_expands(const struct ptx_insn *in)
 {
@@ -150,6 +153,26 @@ static double safe_div(double x, double y)
     return y > 0 ? x / y : 0;
 }
 
+/* Bytes through DRAM.  A measured launch finds L2 full of lines that others have written: what comes in drives those out first,
+ * and what it writes stays behind in turn.  A working set larger than L2 is fetched again. */
+static double dram_bytes(const struct emu_arch *a, const struct emu_counters *c, double moved)
+{
+    double l2 = a->l2_mib * 1048576.0, dirty = l2 * DIRTY_SHARE, read = c->dram_read_bytes, written = c->l2_unique_write_bytes;
+    double unique = read + written, out = unique < dirty ? unique : dirty, stays = written < dirty ? written : dirty;
+    double again = moved > read && unique > l2 ? (moved - read) * (1 - l2 / unique) : 0;
+    return unique + out - stays + again;
+}
+
+/* Atomics of a sector follow each other; different stretches of memory are worked on side by side. */
+static double atomic_clocks(const struct emu_arch *a, const struct emu_counters *c)
+{
+    double parts = c->global_atomic_slices > 1 ? c->global_atomic_slices : 1;
+    double sectors = c->global_store_requests > 0 ? parts : c->l2_unique_write_bytes / EMU_SECTOR;
+    double flow = (c->global_atomic_passes + c->global_atomic_float_passes) / parts * a->atomic_clk;
+    double chain = safe_div(c->global_atomic_float_passes, sectors) * a->float_atomic_clk;
+    return flow > chain ? flow : chain;
+}
+
 double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool queued, struct emu_model_terms *t)
 {
     double blocks = (double)c->blocks, sms = a->sms, per_sm = ceil(blocks / sms);
@@ -168,21 +191,18 @@ double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool
                      (c->pipe_insts[EMU_CLASS_special] - c->by_class[EMU_CLASS_special]) * 32 / a->fp32_clk) *
                     sm;
     t->tensor_ns = c->flops_tensor / a->tensor_flops_clk * sm;
-    double requests = c->global_load_requests + c->global_store_requests + c->global_atomic_requests;
-    double sectors = c->global_load_sectors + c->global_store_sectors + c->global_atomic_sectors;
+    double lines = c->global_load_lines + c->global_store_lines + c->global_atomic_requests + c->local_requests;
     double l1_bytes = c->global_load_bytes_requested + c->global_store_bytes_requested + c->local_bytes;
-    double lsu = requests > sectors / 2 ? requests : sectors / 2;
-    lsu = lsu > l1_bytes / 128 ? lsu : l1_bytes / 128;
+    double lsu = lines > l1_bytes / 128 ? lines : l1_bytes / 128;
     t->lsu_ns = (lsu + c->pipe_insts[EMU_CLASS_shuffle]) * (32 / a->lsu_clk) * sm;
     t->shared_ns = (c->shared_load_wavefronts + c->shared_store_wavefronts + c->shared_atomic_serial * a->shared_atomic_clk) * sm;
-    double moved = c->l1_miss_sectors * EMU_SECTOR;
-    t->l2_ns = moved / a->l2_bytes_clk_sm * sm;
-    double unique = c->l2_unique_read_bytes + c->l2_unique_write_bytes, l2 = a->l2_mib * 1048576.0;
-    double again = moved > unique && unique > l2 ? (moved - unique) * (1 - l2 / unique) : 0;
-    t->dram_ns = (unique + again) / a->dram_gbs;
-    double spread = c->l2_unique_write_bytes / EMU_SECTOR;
-    spread = spread > L2_SLICES ? L2_SLICES : spread < 1 ? 1 : spread;
-    t->atomic_ns = c->global_atomic_lanes / spread * a->atomic_clk * ns;
+    double moved = c->l1_miss_sectors * EMU_SECTOR, miss_clk = moved / a->l2_bytes_clk_sm;
+    t->l2_ns = (miss_clk > c->l1_miss_lines * L2_LINE_CLK ? miss_clk : c->l1_miss_lines * L2_LINE_CLK) * sm;
+    t->l2_write_ns = (c->global_store_lines + c->global_atomic_requests) * a->l2_write_clk * sm;
+    t->dram_ns = dram_bytes(a, c, moved) / (a->dram_gbs * DRAM_SHARE);
+    t->atomic_ns = atomic_clocks(a, c) * ns;
+    t->barrier_ns = c->barriers * a->barrier_warp_clk * sm;
+    t->dispatch_ns = blocks * a->block_clk * ns;
     t->latency_ns = ceil(t->waves) * safe_div(c->chain_clk, warps) * ns;
     double sum = 0, largest = 0;
     t->bound = "launch";
@@ -194,10 +214,10 @@ double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool
     EMU_MODEL_TERMS(X)
 #undef X
     if (largest > 0) {
-#define X(name) sum += pow(t->name##_ns / largest, 6);
+#define X(name) sum += pow(t->name##_ns / largest, NORM);
         EMU_MODEL_TERMS(X)
 #undef X
     }
     t->launch_ns = 1000 * (queued ? a->launch_next_us : a->launch_us);
-    return t->launch_ns + largest * pow(sum, 1.0 / 6);
+    return t->launch_ns + largest * pow(sum, 1.0 / NORM);
 }

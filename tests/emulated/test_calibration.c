@@ -69,8 +69,8 @@ static void read_measured(const char *path)
 
 static void print_terms(const struct variant *v)
 {
-    static const char *const terms[] = {"issue", "int",    "fp32", "fp64", "fp16",   "special", "tensor",
-                                        "lsu",   "shared", "l2",   "dram", "atomic", "latency"};
+    static const char *const terms[] = {"issue",  "int", "fp32",     "fp64", "fp16",   "special", "tensor",   "lsu",
+                                        "shared", "l2",  "l2_write", "dram", "atomic", "barrier", "dispatch", "latency"};
     struct ks_json *all = ks_emu_counters(dev), *model = ks_json_get(ks_json_at(all, 0), "modelled"),
                    *t = ks_json_get(model, "terms");
     printf("%-5s %-22s %10.0f %10.0f %6.2f  %-8s", v->held ? "held" : "fit", v->name, v->measured, v->modelled,
@@ -147,6 +147,10 @@ static void judge(int part, const char *what, double least_rank, double most_err
         e[n] = fabs(y[n] / x[n] - 1);
         within += y[n] < x[n] * 1.5 && y[n] > x[n] / 1.5;
         n++;
+    }
+    if (n == 0) {
+        printf("%-9s nothing measured\n", what);
+        return;
     }
     double rho = spearman(x, y, n);
     qsort(e, n, sizeof(*e), by_value);
