@@ -52,6 +52,10 @@ static enum ks_code float_key(struct emu_dec *d, enum ptx_type t, char key[48], 
         (void)snprintf(key, 48, "rcp.approx.f64");
         return KS_OK;
     }
+    if (ks_streq(base, "div") && m->approx) {
+        (void)snprintf(key, 48, "div.approx.%s%s", m->ftz ? "ftz." : "", type);
+        return KS_OK;
+    }
     bool slow = rnd != EMU_RN || m->sat || (pick && (m->nan || m->xorsign || magnitudes));
     const char *three = pick && d->in->n_operands == 4 ? "3" : "";
     slow |= *three != 0;
@@ -77,7 +81,9 @@ static enum ks_code int_key(struct emu_dec *d, enum ptx_type t, char key[48])
         return KS_OK;
     }
     if (ks_streq(base, "slct")) {
-        (void)snprintf(key, 48, "slct.%zu.%s", bits, ks_ptx_type_name(m->t[1]));
+        if (m->n_t != 2)
+            return ks_emu_unsupported(d, NULL);
+        (void)snprintf(key, 48, "slct.%zu.%s%s", bits, m->ftz ? "ftz." : "", ks_ptx_type_name(m->t[1]));
         return KS_OK;
     }
     for (size_t i = 0; i < sizeof(by_width) / sizeof(*by_width); i++) {

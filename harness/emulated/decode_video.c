@@ -66,6 +66,10 @@ enum ks_code ks_emu_decode_video(struct emu_dec *d, const char *arg)
         if (set && ks_streq(m->cmp, compare[i]))
             v.compare = i;
     v.shift = ks_emu_has_mod(d, "shr7") ? 7 : ks_emu_has_mod(d, "shr15") ? 15 : 0;
+    /* ptxas 13.0 for sm_90 loses the 33rd bit of unsigned saturation and compares secondary operands by another signedness than
+     * the ISA says: rather no result than one of two */
+    if (v.parts == 1 && ((v.saturate && !v.d_signed) || v.second == EMU_V2_MIN || v.second == EMU_V2_MAX))
+        return ks_emu_unsupported(d, "a form in which machines differ from the ISA");
     bool needs_third = v.second || v.parts > 1 || v.op == EMU_V_MAD;
     if (third != needs_third || ks_emu_has_mod(d, "po") || (set && !m->cmp[0]) ||
         ((v.op == EMU_V_SHL || v.op == EMU_V_SHR) && !m->clamp[0]))

@@ -35,6 +35,7 @@ struct ks_emu_config {
                                     evenly spread subset of the remaining blocks only and scale its counters; results are then not
                                     complete. Which blocks run is a function of grid and counts alone. */
     int64_t max_warp_insts;      /* 0: none; past it the launch fails as hanging */
+    bool exact_tensor;           /* sum products of tensor cores in double precision instead of as hardware does */
     void (*output)(void *arg, const char *text, size_t len); /* what kernels print; NULL: to stdout */
     void *output_arg;
 };

@@ -66,8 +66,17 @@ static void run_part(struct emu_warp *w, const struct emu_insn *in, const struct
     }
 }
 
+static uint64_t add_f32_value(uint64_t old, uint64_t b, uint64_t c);
+/* In global memory, unlike shared, subnormals are flushed. */
+static uint64_t add_f32_global(uint64_t old, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return emu_bits32(emu_ftz(emu_nan32(emu_ftz(emu_f32((uint32_t)old)) + emu_ftz(emu_f32((uint32_t)b)))));
+}
+
 static void atom(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, update_fn update)
 {
+    update_fn global = update == add_f32_value ? add_f32_global : update;
     struct emu_access x = {.bytes = (uint32_t)in->size * in->vec, .atomic = true}, part[3];
     ks_emu_addresses(w, in->a, in->sub & 1, in->imm, mask, &x);
     if (in->space == PTX_SHARED) {
@@ -77,7 +86,7 @@ static void atom(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, u
     }
     if (in->space == PTX_GLOBAL) {
         if (ks_emu_resolve_global(w, in, &x))
-            run_part(w, in, &x, update);
+            run_part(w, in, &x, global);
         return;
     }
     ks_emu_split_generic(w, &x, part);
@@ -88,7 +97,7 @@ static void atom(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, u
               : s == 1 ? ks_emu_resolve_shared(w, in, &part[s])
                        : ks_emu_resolve_local(w, in, &part[s])))
             return;
-        run_part(w, in, &part[s], update);
+        run_part(w, in, &part[s], s == 0 ? global : update);
     }
 }
 

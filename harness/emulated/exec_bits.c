@@ -91,14 +91,15 @@ static inline uint32_t reverse32(uint32_t x)
 EMU_UNARY(brev_32, uint32_t, uint32_t, reverse32(x))
 EMU_UNARY(brev_64, uint64_t, uint64_t, (uint64_t)reverse32((uint32_t)x) << 32 | reverse32((uint32_t)(x >> 32)))
 
-/* bfe: position and length are the low 8 bits of b and c; fields past the end read as zero or as the sign. */
+/* bfe, bfi: fields past the end read as zero or as the sign.  Of position and length the 32-bit forms take the low 8 bits, the
+ * 64-bit forms, which are no machine instructions, all of them. */
 static inline uint64_t extract(uint64_t x, uint32_t pos, uint32_t len, uint32_t width, bool is_signed)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos &= width == 32 ? 0xffu : UINT32_MAX;
+    len &= width == 32 ? 0xffu : UINT32_MAX;
     bool negative = false;
     if (is_signed && len > 0) {
-        uint32_t top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
+        uint64_t last = (uint64_t)pos + len - 1, top = last < width - 1 ? last : width - 1;
         negative = x >> top & 1u;
     }
     uint64_t field = pos < width ? x >> pos : 0;
@@ -109,8 +110,8 @@ static inline uint64_t extract(uint64_t x, uint32_t pos, uint32_t len, uint32_t 
 }
 static inline uint64_t insert(uint64_t x, uint64_t y, uint32_t pos, uint32_t len, uint32_t width)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos &= width == 32 ? 0xffu : UINT32_MAX;
+    len &= width == 32 ? 0xffu : UINT32_MAX;
     if (pos >= width)
         return y;
     uint64_t keep = len >= 64 ? UINT64_MAX : (1ull << len) - 1;
@@ -202,7 +203,8 @@ EMU_TERNARY(lop3_32, uint32_t, uint32_t, lop3(x, y, z, (uint32_t)in->imm))
 
 static inline uint32_t find_nth(uint32_t x, uint32_t base, int32_t offset)
 {
-    base &= 31;
+    if (base > 31)
+        return 0xffffffffu;
     if (offset == 0)
         return x >> base & 1u ? base : 0xffffffffu;
     int step = offset > 0 ? 1 : -1, left = offset > 0 ? offset : -offset;

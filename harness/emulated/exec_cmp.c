@@ -89,6 +89,9 @@ static void selp_pred(struct emu_warp *w, const struct emu_insn *in, uint32_t ma
 /* slct: d = c >= 0 ? a : b; a NaN selects b, and -0 counts as >= 0. */
 EMU_TERNARY2(slct_s32_16, uint16_t, uint16_t, int32_t, z >= 0 ? x : y)
 EMU_TERNARY2(slct_f32_16, uint16_t, uint16_t, float, z >= 0 ? x : y)
+EMU_TERNARY2(slct_ftz_32, uint32_t, uint32_t, float, emu_ftz(z) >= 0 ? x : y)
+EMU_TERNARY2(slct_ftz_64, uint64_t, uint64_t, float, emu_ftz(z) >= 0 ? x : y)
+EMU_TERNARY2(slct_ftz_16, uint16_t, uint16_t, float, emu_ftz(z) >= 0 ? x : y)
 EMU_TERNARY2(slct_s32_32, uint32_t, uint32_t, int32_t, z >= 0 ? x : y)
 EMU_TERNARY2(slct_s32_64, uint64_t, uint64_t, int32_t, z >= 0 ? x : y)
 EMU_TERNARY2(slct_f32_32, uint32_t, uint32_t, float, z >= 0 ? x : y)
@@ -133,6 +136,9 @@ const struct emu_row ks_emu_rows_cmp[] = {INT_ROWS(u16),
                                           {"selp.pred", selp_pred},
                                           {"slct.16.s32", slct_s32_16},
                                           {"slct.16.f32", slct_f32_16},
+                                          {"slct.16.ftz.f32", slct_ftz_16},
+                                          {"slct.32.ftz.f32", slct_ftz_32},
+                                          {"slct.64.ftz.f32", slct_ftz_64},
                                           {"slct.32.s32", slct_s32_32},
                                           {"slct.64.s32", slct_s32_64},
                                           {"slct.32.f32", slct_f32_32},

@@ -22,7 +22,7 @@ EMU_UNARY(f32_u32, float, uint32_t, x)
 EMU_UNARY(f64_s32, double, int32_t, x)
 EMU_UNARY(f64_u32, double, uint32_t, x)
 EMU_UNARY(f64_f32, double, float, x)
-EMU_UNARY(f32_f64, float, double, emu_nan32((float)x))
+EMU_UNARY(f32_f64, float, double, (float)x) /* a NaN keeps what fits of its payload */
 EMU_UNARY(f32_bf16, float, uint16_t, emu_bf16_to_float(x))
 EMU_UNARY(bf16_f32, uint16_t, float, emu_float_to_bf16(x))
 
@@ -39,11 +39,12 @@ static void f32_f16(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
     float *d = RF(in->d);
     if (mask == EMU_FULL) {
         emu_halves_to_floats(R16(in->a), d);
+        FOR_LANES(i) d[i] = emu_nan32(d[i]);
         return;
     }
     _Alignas(64) float r[EMU_LANES];
     emu_halves_to_floats(R16(in->a), r);
-    FOR_LANES(i) d[i] = (mask >> i & 1u) ? r[i] : d[i];
+    FOR_LANES(i) d[i] = (mask >> i & 1u) ? emu_nan32(r[i]) : d[i];
 }
 static void f16_f32(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
@@ -115,7 +116,7 @@ static uint64_t write_float(double v, enum ptx_type t, int sub)
     int rnd = sub & EMU_ROUND;
     if (sub & EMU_SAT)
         v = v > 0 ? (v < 1 ? v : 1) : 0;
-    if ((sub & EMU_RELU) && v < 0)
+    if ((sub & EMU_RELU) && v <= 0)
         v = 0;
     switch ((int)t) {
     case PTX_f16:
@@ -204,6 +205,27 @@ static uint64_t saturate_int(int64_t v, bool from_unsigned, enum ptx_type to)
     return (uint64_t)(x > top ? top : x < low ? low : x);
 }
 
+/* A NaN keeps what fits of its payload where an f64 is narrowed, and in cvt.rna.tf32; elsewhere it becomes the canonical one. */
+static bool nan_passes(uint64_t bits, enum ptx_type from, enum ptx_type to, int sub, uint64_t *ret)
+{
+    uint64_t sign = bits >> 63, fraction = bits & 0xfffffffffffffu;
+    if (from == PTX_f32 && to == PTX_tf32 && (sub & EMU_ROUND) == EMU_RNA && (bits & 0x7fffffffu) != 0x7fffffffu) {
+        *ret = bits & 0xffffe000u;
+        return true;
+    }
+    if (from != PTX_f64 || (sub & (EMU_SAT | EMU_RELU)))
+        return false;
+    if (to == PTX_f32)
+        *ret = sign << 31 | 0x7fc00000u | fraction >> 29;
+    else if (to == PTX_f16)
+        *ret = sign << 15 | 0x7e00u | fraction >> 42;
+    else if (to == PTX_bf16)
+        *ret = sign << 15 | 0x7fc0u | fraction >> 45;
+    else
+        return false;
+    return true;
+}
+
 static void cvt_any(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
     void *d = emu_at(w, in->d);
@@ -218,7 +240,11 @@ static void cvt_any(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
         if (from_float) {
             double v = read_float(bits, from);
             if ((in->sub & EMU_FTZ) && from == PTX_f32)
-                v = emu_ftz((float)v);
+                v = emu_ftz(emu_nan32((float)v));
+            if (to_float && v != v && nan_passes(bits, from, to, in->sub, &r)) {
+                write_lane(d, in->rsize, i, r);
+                continue;
+            }
             v = round_integral(v, in->space);
             r = to_float ? write_float(v, to, in->sub) : clamp_to_int(v, to, from);
         } else {
@@ -279,7 +305,7 @@ static void cvt_pair(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
         }
         uint64_t r = 0;
         for (int k = 0; k < 2; k++) {
-            if ((in->sub & EMU_RELU) && v[k] < 0)
+            if ((in->sub & EMU_RELU) && v[k] <= 0)
                 v[k] = 0;
             r |= (uint64_t)ks_emu_encode(v[k], to, in->sub & EMU_ROUND, in->sub & EMU_SAT) << k * to_bits;
         }

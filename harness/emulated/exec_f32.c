@@ -3,6 +3,14 @@
 /* Single precision.  Round-to-nearest forms are vector loops; directed rounding and saturation go through the slow forms, whose
  * `sub` holds rounding and flags.  Division, square root and reciprocal are correctly rounded in their approximate forms too. */
 
+/* div.approx: a divisor of 2^126 or more gives zero, or NaN for infinite x. */
+static inline float quotient_approx(float x, float y)
+{
+    uint32_t e = emu_bits32(y) >> 23 & 255u;
+    float r = x / y;
+    return e >= 253 && e < 255 ? 0.0f * x * (y > 0 ? 1.0f : -1.0f) : r;
+}
+
 #define F32_BINARY(name, expr)                                                                                                   \
     EMU_BINARY(name, float, float, emu_nan32(expr))                                                                              \
     static inline float name##_ftz1(float x, float y)                                                                            \
@@ -16,6 +24,7 @@ F32_BINARY(add, x + y)
 F32_BINARY(sub, x - y)
 F32_BINARY(mul, x *y)
 F32_BINARY(quot, x / y)
+F32_BINARY(quot_approx, quotient_approx(x, y))
 F32_BINARY(min, emu_min32(x, y))
 F32_BINARY(max, emu_max32(x, y))
 EMU_TERNARY(fma_, float, float, emu_nan32(__builtin_fmaf(x, y, z)))
@@ -85,10 +94,10 @@ EMU_BINARY(max_slow, float, float, pick32(x, y, in->sub, true))
 EMU_TERNARY(min3_slow, float, float, pick32(pick32(x, y, in->sub, false), z, in->sub, false))
 EMU_TERNARY(max3_slow, float, float, pick32(pick32(x, y, in->sub, true), z, in->sub, true))
 
-EMU_UNARY(neg_, uint32_t, uint32_t, x ^ 0x80000000u)
-EMU_UNARY(abs_, uint32_t, uint32_t, x & 0x7fffffffu)
-EMU_UNARY(neg_ftz, float, float, -emu_ftz(x))
-EMU_UNARY(abs_ftz, float, float, __builtin_fabsf(emu_ftz(x)))
+EMU_UNARY(neg_, float, float, emu_nan32(-x))
+EMU_UNARY(abs_, float, float, emu_nan32(__builtin_fabsf(x)))
+EMU_UNARY(neg_ftz, float, float, emu_nan32(-emu_ftz(x)))
+EMU_UNARY(abs_ftz, float, float, emu_nan32(__builtin_fabsf(emu_ftz(x))))
 EMU_BINARY(copysign_, uint32_t, uint32_t, (x & 0x80000000u) | (y & 0x7fffffffu))
 EMU_UNARY(sqrt_, float, float, emu_nan32(__builtin_sqrtf(x)))
 EMU_UNARY(sqrt_ftz, float, float, emu_nan32(__builtin_sqrtf(emu_ftz(x))))
@@ -102,8 +111,8 @@ static void testp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     FOR_LANES(i)
     {
         int c = fpclassify(a[i]);
-        bool is[6] = {
-            c != FP_NAN && c != FP_INFINITE, c == FP_INFINITE, c != FP_NAN, c == FP_NAN, c == FP_NORMAL, c == FP_SUBNORMAL};
+        bool is[6] = {c != FP_NAN && c != FP_INFINITE, c == FP_INFINITE, c != FP_NAN, c == FP_NAN,
+                      c == FP_NORMAL || c == FP_ZERO,  c == FP_SUBNORMAL};
         r |= (uint32_t)is[in->sub] << i;
     }
     emu_set_pred(&RP(in->d), r, mask);
@@ -153,6 +162,8 @@ const struct emu_row ks_emu_rows_f32[] = {{"add.f32", add},
                                           {"mul.ftz.f32", mul_ftz},
                                           {"div.f32", quot},
                                           {"div.ftz.f32", quot_ftz},
+                                          {"div.approx.f32", quot_approx},
+                                          {"div.approx.ftz.f32", quot_approx_ftz},
                                           {"fma.f32", fma_},
                                           {"fma.ftz.f32", fma_ftz},
                                           {"min.f32", min},

@@ -23,15 +23,19 @@ EMU_BINARY(quot, double, double, x / y)
 EMU_TERNARY(fma_, double, double, __builtin_fma(x, y, z))
 EMU_BINARY(min, double, double, min64(x, y))
 EMU_BINARY(max, double, double, max64(x, y))
-EMU_UNARY(neg_, uint64_t, uint64_t, x ^ (1ull << 63))
+EMU_UNARY(neg_, double, double, x != x ? x : -x) /* a NaN passes as it is */
 EMU_UNARY(abs_, uint64_t, uint64_t, x & ~(1ull << 63))
 EMU_BINARY(copysign_, uint64_t, uint64_t, (x & 1ull << 63) | (y & ~(1ull << 63)))
 EMU_UNARY(sqrt_, double, double, __builtin_sqrt(x))
 EMU_UNARY(rcp_, double, double, 1.0 / x)
-/* .approx.ftz.f64 works on the upper 32 bits only: 20 bits of mantissa, the low word is zero. */
-EMU_UNARY(rcp_approx, uint64_t, double, emu_bits64(1.0 / emu_f64(emu_bits64(x) & 0xffffffff00000000ull)) & 0xffffffff00000000ull)
-EMU_UNARY(rsqrt_approx, uint64_t, double,
-          emu_bits64(1.0 / __builtin_sqrt(emu_f64(emu_bits64(x) & 0xffffffff00000000ull))) & 0xffffffff00000000ull)
+/* .approx.ftz.f64 works on the upper 32 bits only: 20 bits of mantissa, the low word is zero, subnormals are flushed. */
+static inline double upper(double x)
+{
+    uint64_t b = emu_bits64(x);
+    return emu_f64((b >> 52 & 0x7ffu) ? b & 0xffffffff00000000ull : b & 1ull << 63);
+}
+EMU_UNARY(rcp_approx, double, double, upper(1.0 / upper(x)))
+EMU_UNARY(rsqrt_approx, double, double, upper(1.0 / __builtin_sqrt(upper(x))))
 EMU_UNARY(rsqrt_, double, double, 1.0 / __builtin_sqrt(x))
 
 #define F64_SLOW(name, n_args, expr)                                                                                             \
@@ -69,8 +73,8 @@ static void testp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     FOR_LANES(i)
     {
         int c = fpclassify(a[i]);
-        bool is[6] = {
-            c != FP_NAN && c != FP_INFINITE, c == FP_INFINITE, c != FP_NAN, c == FP_NAN, c == FP_NORMAL, c == FP_SUBNORMAL};
+        bool is[6] = {c != FP_NAN && c != FP_INFINITE, c == FP_INFINITE, c != FP_NAN, c == FP_NAN,
+                      c == FP_NORMAL || c == FP_ZERO,  c == FP_SUBNORMAL};
         r |= (uint32_t)is[in->sub] << i;
     }
     emu_set_pred(&RP(in->d), r, mask);

@@ -55,13 +55,20 @@ static void apply(enum half_op op, bool bf, int sub, const uint16_t *ha, const u
 {
     _Alignas(64) float x[EMU_LANES], y[EMU_LANES], z[EMU_LANES], r[EMU_LANES];
     if (op == H_NEG || op == H_ABS) {
-        FOR_LANES(i) out[i] = op == H_NEG ? ha[i] ^ 0x8000u : ha[i] & 0x7fffu;
+        uint16_t infinity = bf ? 0x7f80u : 0x7c00u;
+        FOR_LANES(i)
+        {
+            uint16_t v = op == H_NEG ? ha[i] ^ 0x8000u : ha[i] & 0x7fffu;
+            out[i] = (ha[i] & 0x7fffu) > infinity ? 0x7fffu : v;
+        }
         if (sub & EMU_FTZ)
             FOR_LANES(i) out[i] = flush16(out[i]);
         return;
     }
     load(ha, x, bf);
     load(hb, y, bf);
+    if ((sub & EMU_FTZ) && bf) /* ex2 only */
+        FOR_LANES(i) x[i] = emu_ftz(x[i]);
     if (op == H_FMA)
         load(hc, z, bf);
     if ((sub & EMU_FTZ) && !bf) {
@@ -112,7 +119,9 @@ static void apply(enum half_op op, bool bf, int sub, const uint16_t *ha, const u
     if (sub & EMU_SAT)
         FOR_LANES(i) r[i] = emu_sat(r[i]);
     if (sub & EMU_RELU)
-        FOR_LANES(i) r[i] = r[i] < 0 ? 0.0f : r[i];
+        FOR_LANES(i) r[i] = r[i] <= 0 ? 0.0f : r[i];
+    if ((sub & EMU_FTZ) && bf)
+        FOR_LANES(i) r[i] = emu_ftz(r[i]);
     store(r, out, bf);
     if ((sub & EMU_FTZ) && !bf)
         FOR_LANES(i) out[i] = flush16(out[i]);

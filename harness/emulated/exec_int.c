@@ -1,7 +1,7 @@
 #include "harness/emulated/exec.h"
 
-/* Integer arithmetic.  Inactive lanes hold leftovers, so divisions guard their divisor in every lane; x / 0 gives all ones and x
- * % 0 gives x, as the hardware's division routines do. */
+/* Integer arithmetic.  Inactive lanes hold leftovers, so divisions guard their divisor in every lane; x / 0 and x % 0
+ * give all ones, as hardware does. */
 
 static inline int32_t add_sat32(int32_t x, int32_t y)
 {
@@ -100,12 +100,12 @@ EMU_BINARY(div_u32, uint32_t, uint32_t, y ? x / y : 0xffffffffu)
 EMU_BINARY(div_s32, int32_t, int32_t, y == 0 ? -1 : y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y)
 EMU_BINARY(div_u64, uint64_t, uint64_t, y ? x / y : UINT64_MAX)
 EMU_BINARY(div_s64, int64_t, int64_t, y == 0 ? -1 : y == -1 ? (int64_t)(0u - (uint64_t)x) : x / y)
-EMU_BINARY(rem_u16, uint16_t, uint16_t, y ? x % y : x)
-EMU_BINARY(rem_s16, int16_t, int16_t, y ? x % y : x)
-EMU_BINARY(rem_u32, uint32_t, uint32_t, y ? x % y : x)
-EMU_BINARY(rem_s32, int32_t, int32_t, y == 0 ? x : y == -1 ? 0 : x % y)
-EMU_BINARY(rem_u64, uint64_t, uint64_t, y ? x % y : x)
-EMU_BINARY(rem_s64, int64_t, int64_t, y == 0 ? x : y == -1 ? 0 : x % y)
+EMU_BINARY(rem_u16, uint16_t, uint16_t, y ? x % y : 0xffff)
+EMU_BINARY(rem_s16, int16_t, int16_t, y ? x % y : -1)
+EMU_BINARY(rem_u32, uint32_t, uint32_t, y ? x % y : 0xffffffffu)
+EMU_BINARY(rem_s32, int32_t, int32_t, y == 0 ? -1 : y == -1 ? 0 : x % y)
+EMU_BINARY(rem_u64, uint64_t, uint64_t, y ? x % y : UINT64_MAX)
+EMU_BINARY(rem_s64, int64_t, int64_t, y == 0 ? -1 : y == -1 ? 0 : x % y)
 
 EMU_UNARY(neg_16, uint16_t, uint16_t, 0 - x)
 EMU_UNARY(neg_32, uint32_t, uint32_t, 0 - x)

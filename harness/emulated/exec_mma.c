@@ -62,17 +62,20 @@ static void unpack(struct emu_warp *w, const uint32_t *ref, int n, bool is_a, in
 }
 
 /* A comes compressed: of every four elements (pairs of 4-bit ones) two, of every two tf32 one; a nibble of metadata a group says
- * which.  A lane's word holds four groups of row g in its lower and of row g + 8 in its upper half. */
+ * which.  The selector names one lane of each four, or a pair.  With 16- and 32-bit elements a lane's word holds four groups of
+ * row g in its lower and of row g + 8 in its upper half; with narrower ones the first lane holds eight groups of row g, the next
+ * of row g + 8 (found by experiment on an H200). */
 static void spread_sparse(struct emu_warp *w, const struct emu_mma *s, uint32_t meta, double (*a)[MAX_K])
 {
     const uint32_t *word = R32(meta);
     int k = s->k4 * 4, unit = s->a_type == PTX_s4 || s->a_type == PTX_u4 ? 2 : 1, group = s->a_type == PTX_tf32 ? 2 : 4 * unit;
-    int groups = k / group, quarters = groups / 4, first = quarters == 4 ? 0 : (s->flags >> 6) * quarters;
+    int groups = k / group, lanes = groups / 4, first = lanes == 4 ? 0 : (s->flags >> 6) * lanes;
+    bool bytes = per_register(s->a_type, s->flags) >= 4;
     for (int i = 0; i < 16; i++) {
         double full[MAX_K] = {0};
         for (int q = 0; q < groups; q++) {
-            int lane = 4 * (i & 7) + ((first + q / 4) & 3);
-            uint32_t nibble = word[lane] >> (16 * (i >> 3) + 4 * (q & 3)) & 15;
+            int lane = 4 * (i & 7) + first + (bytes ? (i >> 3) + 2 * (q >> 3) : q >> 2);
+            uint32_t nibble = word[lane] >> (bytes ? 4 * (q & 7) : 16 * (i >> 3) + 4 * (q & 3)) & 15;
             int at[2] = {(int)(nibble & 3), (int)(nibble >> 2)};
             if (group == 2) {
                 full[2 * q + (at[0] >> 1)] = a[i][q];
@@ -157,7 +160,7 @@ static void store_d(struct emu_warp *w, const struct emu_mma *s, const uint32_t 
                 RD(d[r])[l] = v;
             else
                 R32(d[r])
-                [l] = s->d_type == PTX_s32 ? integer_bits(v, s->flags & EMU_MMA_SATFINITE) : emu_bits32(emu_nan32((float)v));
+            [l] = s->d_type == PTX_s32 ? integer_bits(v, s->flags & EMU_MMA_SATFINITE) : emu_bits32(emu_nan32((float)v));
         }
     }
 }
@@ -165,7 +168,8 @@ static void store_d(struct emu_warp *w, const struct emu_mma *s, const uint32_t 
 static void multiply(const struct emu_warp *w, const struct emu_mma *s, struct tile *t)
 {
     int k = s->k4 * 4;
-    struct emu_dot rule = ks_emu_tensor_rule(w->worker->launch->emu, (enum ptx_type)s->a_type, (enum ptx_type)s->d_type, k);
+    struct emu_dot rule = ks_emu_tensor_rule(w->worker->launch->emu, (enum ptx_type)s->a_type, (enum ptx_type)s->d_type, k,
+                                             s->flags & EMU_MMA_SPARSE);
     for (int i = 0; i < s->m; i++) {
         for (int j = 0; j < 8; j++) {
             double sum = t->c[i][j];

@@ -95,24 +95,108 @@ void ks_emu_tensor_elements(uint32_t reg, enum ptx_type t, bool nibbles, double 
 
 /* ------------------------------------------------------------------------------------------------ sums */
 
-struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k)
+/* Tensor cores add `step` products and the accumulator at once: each is cut to `bits` binary places below the largest exponent
+ * among them (of products the sum of their operands' exponents), the sum is exact, the result cut to f32; for f16 it is rounded
+ * to nearest.  With sm_90 this is bit for bit what an H200 gives (docs/results/isa_h200.tsv); bits and step of other generations
+ * are from the literature.  mma of fp8 on sm_90 is two products of f16, elements 4 i and 4 i + 1 first, added to C by an ordinary
+ * addition. */
+struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k, bool sparse)
 {
-    struct emu_dot r = {.step = k, .kind = EMU_DOT_EXACT, .half = d == PTX_f16};
-    (void)emu;
-    if (a == PTX_f64)
+    struct emu_dot r = {.step = k, .kind = EMU_DOT_CUT, .half = d == PTX_f16};
+    unsigned long generation = strtoul(emu->arch_name + 3, NULL, 10);
+    if (a == PTX_f64) {
         r.kind = EMU_DOT_FMA;
+    } else if (d == PTX_s32 || emu->config.exact_tensor) {
+        r.kind = EMU_DOT_EXACT;
+    } else if (generation >= 90) {
+        r.bits = 25;
+        r.split = generation != 90 || (a != PTX_e4m3 && a != PTX_e5m2) ? 0 : sparse ? 4 : 2;
+    } else {
+        bool wide = a == PTX_tf32, narrow = a == PTX_e4m3 || a == PTX_e5m2;
+        r.bits = narrow ? 13 : 24;
+        r.step = narrow ? k : wide ? 4 : 8;
+    }
     return r;
+}
+
+static int exponent(double v)
+{
+    return (int)(emu_bits64(v) >> 52 & 0x7ff) - 1023;
+}
+
+static double power(int e)
+{
+    return emu_f64((uint64_t)(e + 1023) << 52);
+}
+
+/* Toward zero, to f32. */
+static double cut_to_f32(double v)
+{
+    double a = fabs(v);
+    if (a >= 0x1p-126)
+        return emu_f64(emu_bits64(v) & ~0x1fffffffull);
+    return copysign(trunc(a * 0x1p149) * 0x1p-149, v);
+}
+
+/* n <= 64 products and c; all finite. */
+static double cut_sum(const double *p, const int *e, int n, double c, int bits, bool half)
+{
+    int top = c != 0 ? exponent(c) : -2000;
+    for (int i = 0; i < n; i++)
+        top = e[i] > top ? e[i] : top;
+    if (top == -2000)
+        return c;
+    double up = power(bits - top < 1000 ? bits - top : 1000), sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += trunc(p[i] * up);
+    sum = (sum + trunc(c * up)) * power(top - bits > -1000 ? top - bits : -1000);
+    return half ? sum : cut_to_f32(sum); /* f16 is rounded from the sum itself */
+}
+
+static double plain_sum(const double *a, const double *b, int k, double c)
+{
+    for (int i = 0; i < k; i++)
+        c += a[i] * b[i];
+    return c;
+}
+
+static double cut_dot(const struct emu_dot *r, const double *a, const double *b, int k, double c)
+{
+    double p[256], sum = 0, all = c - c;
+    int e[256];
+    for (int i = 0; i < k; i++) {
+        int half = i >= k / 2, j = half ? i - k / 2 : i, run = r->split; /* elements that stay together */
+        int at = run ? 2 * run * (j / run) + run * half + j % run : i;
+        p[i] = a[at] * b[at];
+        e[i] = p[i] != 0 ? exponent(a[at]) + exponent(b[at]) : -2000;
+        all += p[i] - p[i];
+    }
+    if (all != 0) /* infinities and NaN */
+        return plain_sum(a, b, k, c);
+    if (r->split) {
+        for (int s = 0; s < k; s += k / 2)
+            sum = cut_sum(p + s, e + s, k / 2, sum, r->bits, false);
+        return (float)(c + sum);
+    }
+    for (int s = 0; s < k; s += r->step)
+        c = cut_sum(p + s, e + s, r->step < k - s ? r->step : k - s, c, r->bits, r->half);
+    return c;
 }
 
 double ks_emu_tensor_dot(const struct emu_dot *r, const double *a, const double *b, int k, double c)
 {
     double sum = c;
-    if (r->kind == EMU_DOT_FMA) {
+    switch (r->kind) {
+    case EMU_DOT_FMA:
         for (int i = 0; i < k; i++)
             sum = __builtin_fma(a[i], b[i], sum);
         return sum;
+    case EMU_DOT_EXACT:
+        sum = plain_sum(a, b, k, c);
+        break;
+    case EMU_DOT_CUT:
+        sum = cut_dot(r, a, b, k, c);
+        break;
     }
-    for (int i = 0; i < k; i++)
-        sum += a[i] * b[i];
-    return r->half ? emu_half_to_float(emu_float_to_half((float)sum)) : sum;
+    return r->half ? ks_emu_decode(ks_emu_encode(sum, EMU_FMT_F16, EMU_RN, false), EMU_FMT_F16) : sum;
 }

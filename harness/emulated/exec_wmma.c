@@ -56,7 +56,7 @@ static void wmma_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
     unpack(w, a, s.m, s.k, s.a_type, false, t.a);
     unpack(w, b, s.k, s.n, s.b_type, true, t.b);
     unpack(w, c, s.m, s.n, s.c_type, false, t.c);
-    struct emu_dot rule = ks_emu_tensor_rule(w->worker->launch->emu, s.a_type, s.d_type, s.k);
+    struct emu_dot rule = ks_emu_tensor_rule(w->worker->launch->emu, s.a_type, s.d_type, s.k, false);
     for (int i = 0; i < s.m; i++)
         for (int j = 0; j < s.n; j++)
             t.c[i][j] = ks_emu_tensor_dot(&rule, t.a[i], t.b[j], s.k, t.c[i][j]);

@@ -54,16 +54,19 @@ void ks_emu_tensor_elements(uint32_t reg, enum ptx_type t, bool nibbles, double 
 
 /* How a dot product of tensor cores is added up. */
 enum emu_dot_kind {
-    EMU_DOT_EXACT, /* in double precision */
+    EMU_DOT_CUT,   /* as tensor cores do (exec_tensor_sum.c) */
+    EMU_DOT_EXACT, /* in double precision, rounded once; integers */
     EMU_DOT_FMA    /* f64: fused multiply-adds in order of k */
 };
 struct emu_dot {
     enum emu_dot_kind kind;
     int step;  /* products added at once */
+    int bits;  /* binary places that are kept */
+    int split; /* fp8: in two halves, runs of `split` elements taken in turns; 0: not */
     bool half; /* the result is f16 */
 };
 struct ks_emu;
-struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k);
+struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k, bool sparse);
 double ks_emu_tensor_dot(const struct emu_dot *r, const double *a, const double *b, int k, double c);
 
 #endif

@@ -56,6 +56,7 @@ enum isa_verdict {
     ISA_ULP,     /* results are floats, at most `tol` units in the last place apart */
     ISA_ABS,     /* ... at most tol apart */
     ISA_REL,     /* ... at most tol times the larger apart, or both tiny */
+    ISA_NEAR,    /* ... by either of the two */
     ISA_RUNS,    /* runs; what it gives is not compared */
     ISA_DECODES, /* only decoded */
     ISA_REFUSED  /* named as unsupported */

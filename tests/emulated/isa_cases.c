@@ -34,7 +34,7 @@ static void expand(struct list *l, const char *text, const struct isa_case *like
 
 bool isa_cases_read(const char *text, struct isa_case **ret_cases, size_t *ret_n, int *ret_line)
 {
-    static const char *const verdicts[] = {"exact", "ulp", "abs", "rel", "runs", "decodes", "refused"};
+    static const char *const verdicts[] = {"exact", "ulp", "abs", "rel", "near", "runs", "decodes", "refused"};
     struct list l = {0};
     *ret_line = 0;
     while (*text) {
@@ -49,9 +49,9 @@ bool isa_cases_read(const char *text, struct isa_case **ret_cases, size_t *ret_n
         int v = 0;
         if (sscanf(line, "%199s %d %15s %lf", pattern, &c.arch, verdict, &c.tol) < 3)
             return false;
-        while (v < 7 && strcmp(verdicts[v], verdict) != 0)
+        while (v < 8 && strcmp(verdicts[v], verdict) != 0)
             v++;
-        if (v == 7)
+        if (v == 8)
             return false;
         c.verdict = (enum isa_verdict)v;
         expand(&l, pattern, &c);
@@ -285,6 +285,8 @@ static double distance_one(const char *type, uint64_t a, uint64_t b, enum isa_ve
     if (isinf(x) || isinf(y))
         return INFINITY;
     double d = fabs(x - y), most = fmax(fabs(x), fabs(y));
+    if (verdict == ISA_NEAR)
+        return fmin(d, d / most);
     return verdict == ISA_ABS ? d : verdict == ISA_REL ? (most < 1.2e-38 ? 0 : d / most) : d / ulp_of(type, most);
 }
 
