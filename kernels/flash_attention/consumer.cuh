@@ -18,18 +18,19 @@ template <class C> struct fa_consumer {
     using T = typename C::T;
     const fa_params &params;
     const fa_shared<C> &sh;
-    const int w, lane, warp_row; /* warpgroup, lane, first row of this thread inside the row block */
+    const int w; /* warpgroup */
     float s[C::BLOCK_N / 2];
-    uint32_t p[C::BLOCK_N / 4];
+    uint32_t p[C::BLOCK_N / 4], p2[C::KEEP ? C::BLOCK_N / 4 : 1];
     float o[C::D / 2];
-    uint32_t q[C::Q_REGS ? C::D / 4 : 1];
+    uint32_t q_regs[C::Q_REGS ? 4 * C::Q_REGS : 1];
     fa_ring<C::STAGES> k, v;
-    uint32_t q_phase = 0;
+    fa_ring<C::Q_SLOTS> q;
     fa_softmax x;
 
     __device__ __forceinline__ fa_consumer(const fa_params &params_, const fa_shared<C> &sh_, int w_)
-        : params(params_), sh(sh_), w(w_), lane(threadIdx.x & 31), warp_row((threadIdx.x & 127) / 32 * 16 + lane / 4)
+        : params(params_), sh(sh_), w(w_)
     {
+        q.state = 2 * w;
 #pragma unroll
         for (int i = 0; i < C::BLOCK_N / 2; i++)
             s[i] = 0;
@@ -38,13 +39,17 @@ template <class C> struct fa_consumer {
             o[i] = 0;
     }
 
+    static __device__ __forceinline__ int lane() { return threadIdx.x & 31; }
+    /* First row of this thread inside the row block; it has the eighth after it too. */
+    static __device__ __forceinline__ int warp_row() { return (threadIdx.x & 127) / 32 * 16 + lane() / 4; }
+
     __device__ __forceinline__ void arrive(uint32_t bar)
     {
-        if (lane == 0)
+        if (lane() == 0)
             ks_mbarrier_arrive(bar);
     }
-    __device__ __forceinline__ void release_k() { arrive(sh.k_empty(k.slot)), k.advance(); }
-    __device__ __forceinline__ void release_v() { arrive(sh.v_empty(v.slot)), v.advance(); }
+    __device__ __forceinline__ void release_k() { arrive(sh.k_empty(k.slot())), k.advance(); }
+    __device__ __forceinline__ void release_v() { arrive(sh.v_empty(v.slot())), v.advance(); }
     __device__ __forceinline__ void take_turn()
     {
         if (C::ORDERED)
@@ -59,39 +64,43 @@ template <class C> struct fa_consumer {
     /* Q of a new tile is in shared memory. */
     __device__ __forceinline__ void take_q()
     {
-        ks_mbarrier_wait(sh.q_full(w), q_phase);
-        q_phase ^= 1;
-        if (C::Q_REGS) {
+        ks_mbarrier_wait(sh.q_full(q.slot()), q.phase());
 #pragma unroll
-            for (int i = 0; i < C::D / 16; i++)
-                ks_ldmatrix_x4(q + 4 * i, q_fragment(i));
-        }
+        for (int i = 0; i < C::Q_REGS; i++)
+            ks_ldmatrix_x4(q_regs + 4 * i, q_fragment(i));
     }
     /* This lane's address for ldmatrix of columns 16 i .. 16 i + 15 of the warp's 16 rows of Q. */
     __device__ __forceinline__ uint32_t q_fragment(int i)
     {
-        int row = (threadIdx.x & 127) / 32 * 16 + (lane & 15);
-        return sh.q(w) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane / 16) ^ (row & 7)) * 16;
+        int row = (threadIdx.x & 127) / 32 * 16 + (lane() & 15);
+        return sh.q(q.slot()) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane() / 16) ^ (row & 7)) * 16;
     }
-    __device__ __forceinline__ void release_q() { arrive(sh.q_empty(w)); }
+    __device__ __forceinline__ void release_q() { arrive(sh.q_empty(q.slot())); }
+
+    /* The turn of a warpgroup without rows in this tile. */
+    __device__ __forceinline__ void pass_q()
+    {
+        ks_mbarrier_wait(sh.q_full(q.slot()), q.phase());
+        release_q();
+    }
 
     __device__ __forceinline__ void issue_qk()
     {
-        uint64_t a = ks_wgmma_descriptor(sh.q(w), 16, 1024), b = ks_wgmma_descriptor(sh.k(k.slot), 16, 1024);
+        uint64_t a = ks_wgmma_descriptor(sh.q(q.slot()), 16, 1024), b = ks_wgmma_descriptor(sh.k(k.slot()), 16, 1024);
 #pragma unroll
         for (int i = 0; i < C::D / 16; i++) {
             uint64_t bi = b + (i / 4 * C::BLOCK_N * 128 + i % 4 * 32) / 16;
-            if (C::Q_REGS)
-                ks_wgmma<T, C::BLOCK_N>::rs(s, q + (C::Q_REGS ? 4 * i : 0), bi, i > 0);
+            if (i < C::Q_REGS)
+                ks_wgmma<T, C::BLOCK_N>::rs(s, q_regs + (i < C::Q_REGS ? 4 * i : 0), bi, i > 0);
             else
                 ks_wgmma<T, C::BLOCK_N>::ss(s, a + (i / 4 * FA_ROWS * 128 + i % 4 * 32) / 16, bi, i > 0);
         }
         ks_wgmma_commit();
     }
-    __device__ __forceinline__ void issue_pv()
+    __device__ __forceinline__ void issue_pv(const uint32_t *p)
     {
         ks_wgmma_fence(); /* ptxas wants one after the wait for V */
-        uint64_t b = ks_wgmma_descriptor(sh.v(v.slot), C::BLOCK_N * 128, 1024);
+        uint64_t b = ks_wgmma_descriptor(sh.v(v.slot()), C::BLOCK_N * 128, 1024);
 #pragma unroll
         for (int i = 0; i < C::BLOCK_N / 16; i++)
             ks_wgmma<T, C::D>::rs_t(o, p + 4 * i, b + i * 2048 / 16, 1);
@@ -102,7 +111,7 @@ template <class C> struct fa_consumer {
     {
         int keys = params.shape.seqlen_k - n * C::BLOCK_N, limit[2] = {keys, keys};
         if (C::CAUSAL) {
-            int own = work.rows(w).row + warp_row + 1 + params.shape.seqlen_k - params.shape.seqlen_q - n * C::BLOCK_N;
+            int own = work.rows(w).row + warp_row() + 1 + params.shape.seqlen_k - params.shape.seqlen_q - n * C::BLOCK_N;
             limit[0] = min(keys, own);
             limit[1] = min(keys, own + 8);
         }
@@ -113,14 +122,14 @@ template <class C> struct fa_consumer {
     __device__ __forceinline__ void skip_k(int blocks)
     {
         for (; blocks > 0; blocks--) {
-            ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+            ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
             release_k();
         }
     }
     __device__ __forceinline__ void skip_v(int blocks)
     {
         for (; blocks > 0; blocks--) {
-            ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+            ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
             release_v();
         }
     }
@@ -138,7 +147,7 @@ template <class C> struct fa_consumer {
     __device__ __forceinline__ void first(fa_work<C> work, int blocks, int mask_from)
     {
         take_q();
-        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
+        ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
         ks_wgmma_pin(s);
         ks_wgmma_fence();
         issue_qk();
@@ -149,21 +158,32 @@ template <class C> struct fa_consumer {
             release_q();
         if (blocks > mask_from)
             mask_block(work, blocks - 1);
-        fa_softmax_first<T, C::POLY>(s, params.scale_log2, x);
+        fa_softmax_first(s, params.scale_log2, x);
         fa_pack<T>(s, p);
     }
 
-    /* S = Q K^T and O += P V, up to the point where S is there. */
-    __device__ __forceinline__ void products()
+    /* S = Q K^T is on its way. */
+    __device__ __forceinline__ void start_s()
     {
-        ks_mbarrier_wait(sh.k_full(k.slot), k.phase);
-        take_turn();
+        ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
         ks_wgmma_pin(s);
-        ks_wgmma_pin(o);
         ks_wgmma_fence();
         issue_qk();
-        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
-        issue_pv();
+    }
+    /* S = Q K^T, unless it was started before, and O += P V, up to the point where S is there. */
+    template <bool STARTED = false> __device__ __forceinline__ void products(const uint32_t *p)
+    {
+        if (!STARTED)
+            ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
+        take_turn();
+        if (!STARTED)
+            ks_wgmma_pin(s);
+        ks_wgmma_pin(o);
+        ks_wgmma_fence();
+        if (!STARTED)
+            issue_qk();
+        ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
+        issue_pv(p);
         pass_turn();
         ks_wgmma_wait<1>();
         ks_wgmma_pin(s);
@@ -189,8 +209,8 @@ template <class C> struct fa_consumer {
         for (int i = 0; i < C::D / 16; i++) {
             uint32_t a[4], b[4];
             ks_ldmatrix_x4(a, q_fragment(i));
-            uint32_t rows = sh.k(k.slot) + i / 4 * C::BLOCK_N * 128 + ((lane & 7) + lane / 16 * 8) * 128 +
-                            ((i % 4 * 2 + (lane / 8 & 1)) ^ (lane & 7)) * 16;
+            uint32_t rows = sh.k(k.slot()) + i / 4 * C::BLOCK_N * 128 + ((lane() & 7) + lane() / 16 * 8) * 128 +
+                            ((i % 4 * 2 + (lane() / 8 & 1)) ^ (lane() & 7)) * 16;
 #pragma unroll
             for (int j = 0; j < C::BLOCK_N / 8; j += 2) {
                 ks_ldmatrix_x4(b, rows + j * 1024);
@@ -203,27 +223,27 @@ template <class C> struct fa_consumer {
 
     /* O += P V of the block in p beside S = Q K^T of block n of the same tile.  Most of the exponentials come before the wait
      * for O, the packing of P, which that wait allows, between the rest. */
-    __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
+    template <bool STARTED> __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
     {
         constexpr int N = C::BLOCK_N / 2, EARLY = N * C::EARLY / 8 / 4 * 4;
-        products();
+        products<STARTED>(p);
         if (n >= mask_from)
             mask_block(work, n);
         float part[4] = {0, 0, 0, 0};
-        fa_exponentials<C::POLY, 0, EARLY>(s, params.scale_log2, x.minus_m, part);
+        fa_exponentials<0, EARLY>(s, params.scale_log2, x.minus_m, part);
         fa_keep_order(params);
         ks_wgmma_wait<0>();
         ks_wgmma_pin(s);
         ks_wgmma_pin(o);
         release_v();
-        fa_exponentials<C::POLY, EARLY, N>(s, params.scale_log2, x.minus_m, part);
+        fa_exponentials<EARLY, N>(s, params.scale_log2, x.minus_m, part);
         fa_pack<T>(s, p);
-        if (!fa_softmax_fits(part, x)) {
+        if (!fa_softmax_fits<T>(part)) {
             float factor[2];
             again();
             if (n >= mask_from)
                 mask_block(work, n);
-            fa_softmax_again<T>(s, params.scale_log2, x, part, factor);
+            fa_softmax_again(s, params.scale_log2, x, part, factor);
             fa_pack<T>(s, p);
             fa_rescale(o, factor);
         }
@@ -234,31 +254,98 @@ template <class C> struct fa_consumer {
             release_q();
     }
 
-    /* The same over the border of two tiles: the block is the first of `work`, what is in o belongs to `done`. */
+    /* The same with S kept: P of the block goes from `from`, that of block n to `to`. */
+    template <bool STARTED>
+    __device__ __forceinline__ void next_keep(fa_work<C> work, int n, int mask_from, const uint32_t *from,
+                                              uint32_t (&to)[C::BLOCK_N / 4])
+    {
+        products<STARTED>(from);
+        release_k();
+        if (n == 0)
+            release_q();
+        if (n >= mask_from)
+            mask_block(work, n);
+        float part[4] = {0, 0, 0, 0}, factor[2];
+        fa_exponentials_to<T>(s, params.scale_log2, x.minus_m, to, part);
+        bool fits = fa_softmax_fits<T>(part);
+        if (!fits) {
+            float minus_m[2];
+            fa_new_reference(s, params.scale_log2, x, factor);
+            fa_finite_reference(x, minus_m);
+            part[0] = part[1] = part[2] = part[3] = 0;
+            fa_exponentials_to<T>(s, params.scale_log2, minus_m, to, part);
+        }
+        x.l[0] += part[0] + part[1];
+        x.l[1] += part[2] + part[3];
+        fa_keep_order(params);
+        ks_wgmma_wait<0>();
+        ks_wgmma_pin(o);
+        release_v();
+        if (!fits)
+            fa_rescale(o, factor);
+    }
+
+    /* One block, its P in p. */
+    template <bool STARTED> __device__ __forceinline__ void single(fa_work<C> work, int n, int mask_from)
+    {
+        if constexpr (C::KEEP) {
+            next_keep<STARTED>(work, n, mask_from, p, p2);
+            /* by arithmetic: ptxas would merge p and p2, find P written while wgmma reads it, and serialise everything */
+#pragma unroll
+            for (int i = 0; i < C::BLOCK_N / 4; i++)
+                p[i] = p2[i] ^ params.zero;
+        } else {
+            next<STARTED>(work, n, mask_from);
+        }
+    }
+    /* Blocks n to 0 of a tile.  Two places for P take turns, so an odd one is done first. */
+    __device__ __forceinline__ void middle(fa_work<C> work, int n, int mask_from)
+    {
+        if constexpr (C::KEEP) {
+            if (n >= 0 && n % 2 == 0)
+                single<false>(work, n--, mask_from);
+            for (; n > 0; n -= 2) {
+                next_keep<false>(work, n, mask_from, p, p2);
+                next_keep<false>(work, n - 1, mask_from, p2, p);
+            }
+        } else {
+            for (; n >= 0; n--)
+                next<false>(work, n, mask_from);
+        }
+    }
+
+    /* The same over the border of two tiles: the blocks are the first two of `work` (one without EARLY_S), what is in o belongs
+     * to `done` and is stored while S of the second block is computed. */
     __device__ __forceinline__ void cross(fa_work<C> work, int blocks, int mask_from, int skipped, fa_work<C> done)
     {
         take_q();
         skip_k(skipped);
-        products();
+        products(p);
         release_k();
         if (blocks == 1)
             release_q();
         if (blocks > mask_from)
             mask_block(work, blocks - 1);
         fa_softmax old = x;
-        fa_softmax_first<T, C::POLY>(s, params.scale_log2, x);
+        fa_softmax_first(s, params.scale_log2, x);
         finish();
         skip_v(skipped);
-        store(done, old);
+        if (!C::EARLY_S || blocks == 1) {
+            store(done, old);
+        } else {
+            start_s();
+            store(done, old);
+            single<true>(work, blocks - 2, mask_from);
+        }
     }
 
     /* Last block of a tile with nothing to prefetch. */
     __device__ __forceinline__ void last(fa_work<C> done)
     {
-        ks_mbarrier_wait(sh.v_full(v.slot), v.phase);
+        ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
         take_turn();
         ks_wgmma_pin(o);
-        issue_pv();
+        issue_pv(p);
         pass_turn();
         ks_wgmma_wait<0>();
         ks_wgmma_pin(o);
@@ -266,8 +353,8 @@ template <class C> struct fa_consumer {
         store(done, x);
     }
 
-    /* O / l and LSE of the rows; O = 0 for the next ones.  Four lanes hold a row, each two of every eight columns; they transpose so that each writes
-     * eight neighbouring columns (16 bytes) of every 32. */
+    /* O / l and LSE of the rows; O = 0 for the next ones.  Four lanes hold a row, each two of every eight columns; they
+     * transpose so that each writes eight neighbouring columns (16 bytes) of every 32. */
     __device__ __forceinline__ void store(fa_work<C> done, const fa_softmax &y)
     {
         fa_rows rows = done.rows(w);
@@ -278,12 +365,12 @@ template <class C> struct fa_consumer {
             l += __shfl_xor_sync(0xffffffff, l, 1);
             l += __shfl_xor_sync(0xffffffff, l, 2);
             float inverse = l > 0 ? 1.0f / l : l == 0 ? 0.0f : l;
-            int row = rows.row + warp_row + 8 * h;
-            if (params.lse && (lane & 3) == 0 && row < seqlen_q)
+            int row = rows.row + warp_row() + 8 * h;
+            if (params.lse && (lane() & 3) == 0 && row < seqlen_q)
                 params.lse[((int64_t)batch * params.shape.heads_q + rows.head) * seqlen_q + row] =
                     l == 0 ? -INFINITY : logf(l) - 0.693147180559945f * y.minus_m[h];
-            T *out = (T *)params.o + batch * params.o_batch + rows.head * params.o_head + row * params.o_row + 8 * (lane & 3);
-            bool high = lane & 2, odd = lane & 1;
+            T *out = (T *)params.o + batch * params.o_batch + rows.head * params.o_head + row * params.o_row + 8 * (lane() & 3);
+            bool high = lane() & 2, odd = lane() & 1;
 #pragma unroll
             for (int c = 0; c < C::D / 32; c++) {
                 uint32_t u[4];
@@ -296,7 +383,9 @@ template <class C> struct fa_consumer {
                 uint32_t ra = __shfl_xor_sync(0xffffffff, odd ? a0 : a1, 1);
                 uint32_t rb = __shfl_xor_sync(0xffffffff, odd ? b0 : b1, 1);
                 uint4 line = {odd ? ra : a0, odd ? a1 : ra, odd ? rb : b0, odd ? b1 : rb};
-                if (row < seqlen_q)
+                if (row < seqlen_q && C::STREAM_O)
+                    __stcs((uint4 *)(out + 32 * c), line);
+                else if (row < seqlen_q)
                     *(uint4 *)(out + 32 * c) = line;
             }
         }
@@ -318,10 +407,14 @@ template <class C> struct fa_consumer {
             int blocks = rows.blocks, mask_from = rows.mask_from;
             if (!primed)
                 skip(streamed - blocks);
-            if (blocks > 0 && !primed)
+            if (blocks == 0)
+                pass_q();
+            else if (!primed)
                 first(work, blocks, mask_from);
-            for (int n = blocks - 2; n >= 0; n--)
-                next(work, n, mask_from);
+            middle(work, blocks - (primed && C::EARLY_S ? 3 : 2), mask_from);
+            /* here and not where it is released: changed under a condition it is not uniform to ptxas, nor then is anything
+             * that wgmma needs (15 % slower at 128) */
+            q.advance(C::WARPGROUPS);
             fa_work<C> coming = feed.next();
             streamed = coming.tile().blocks;
             rows = coming.rows(w);

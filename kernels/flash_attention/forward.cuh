@@ -1,6 +1,6 @@
 /* The kernel: one producer warpgroup that computes nothing, WARPGROUPS consumer warpgroups of 64 query rows each.
  *
- *   producer warp 0   Q     one slot a consumer warpgroup
+ *   producer warp 0   Q     ring of Q_SLOTS slots, one a warpgroup and tile in turn: the next tile's Q is there early
  *   producer warp 1   K     ring of STAGES slots, filled by TMA, 128-byte swizzle
  *   producer warp 2   V     the same
  *   producer warp 3         announces tiles (schedule.cuh)
@@ -8,14 +8,14 @@
  *
  * Barriers (mbarrier; "full" completes by the bytes of the copies, "empty" by one arrival of each of the warps that read):
  *
- *   q_full[w]   producer warp 0 -> warpgroup w         1 arrival + 64*D*2 bytes           first phase: first tile
- *   q_empty[w]  warpgroup w -> producer warp 0         4 warps of w                       producer starts in parity 1 (free)
+ *   q_full[s]   producer warp 0 -> one warpgroup       1 arrival + 64*D*2 bytes (0 without rows)
+ *   q_empty[s]  that warpgroup -> producer warp 0      4 warps                            producer starts in parity 1 (free)
  *   k_full[s]   producer warp 1 -> all consumers       1 arrival + BLOCK_N*D*2 bytes
  *   k_empty[s]  all consumers -> producer warp 1       4 * WARPGROUPS warps               producer starts in parity 1
  *   v_full[s], v_empty[s]                              as for K, producer warp 2
  *   t_full[i]   producer warp 3 -> everybody else      1 arrival
  *   t_empty[i]  everybody else -> producer warp 3      3 producers + 4 * WARPGROUPS warps
- *   t_want      producer warp 1 -> producer warp 3     1 arrival a tile (causal): it will soon need the next one
+ *   t_want      producer warp 1 -> producer warp 3     1 arrival a tile: it will soon need the next one
  *
  * Inside a warpgroup the products of one block hide behind the exponentials of another, also from tile to tile:
  *
@@ -24,6 +24,7 @@
  *
  * where block t+1 may be the first one of the next tile; O(t) is then stored after that softmax.  K(t+1) is given back after the
  * softmax: should the scores exceed what the reference allows, the warp computes them again from shared memory (again()).
+ * With KEEP S is still there, K goes back at once, and P(t) and P(t+1) have places of their own.
  */
 #pragma once
 #include "kernels/flash_attention/consumer.cuh"
@@ -36,9 +37,9 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
     if (threadIdx.x == 0) {
-        for (int w = 0; w < C::WARPGROUPS; w++) {
-            ks_mbarrier_init(sh.q_full(w), 1);
-            ks_mbarrier_init(sh.q_empty(w), 4);
+        for (int s = 0; s < C::Q_SLOTS; s++) {
+            ks_mbarrier_init(sh.q_full(s), 1);
+            ks_mbarrier_init(sh.q_empty(s), 4);
         }
         for (int s = 0; s < C::STAGES; s++) {
             ks_mbarrier_init(sh.k_full(s), 1);

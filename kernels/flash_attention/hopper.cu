@@ -5,26 +5,30 @@
  */
 #include "kernels/flash_attention/launch.cuh"
 
-/*                                                      warpgroups, keys a block, stages, ordered, poly, Q in registers, early */
+/* warpgroups, keys a block, stages, ordered, slices of Q in registers, early exponentials, keep S, early S: layout.cuh */
 template <typename T, int D, bool CAUSAL> struct fa_choice;
-template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, true, 0, false, 6> {};
-template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, false, 0, false, 6> {};
-template <typename T> struct fa_choice<T, 128, false> : fa_config<T, 128, false, 3, 64, 4, false, 0, false, 7> {};
-template <typename T> struct fa_choice<T, 128, true> : fa_config<T, 128, true, 3, 64, 4, false, 0, false, 7> {};
-template <typename T> struct fa_choice<T, 256, false> : fa_config<T, 256, false, 2, 64, 2, false, 0, false, 7> {};
-template <typename T> struct fa_choice<T, 256, true> : fa_config<T, 256, true, 2, 64, 2, false, 0, false, 7> {};
+template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, true, 0, 8> {};
+template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, false, 0, 8> {};
+template <typename T, bool CAUSAL> struct fa_choice<T, 128, CAUSAL> : fa_config<T, 128, CAUSAL, 3, 64, 4, false, 0, 8> {};
+template <typename T, bool CAUSAL>
+struct fa_choice<T, 256, CAUSAL> : fa_config<T, 256, CAUSAL, 2, 64, 2, false, 0, 7, false, true> {};
 
-/* head_dim 64, no mask, many keys: fewer and larger blocks cost fewer barriers; with few keys they waste more of their tiles. */
-template <typename T> struct fa_long_64 : fa_config<T, 64, false, 3, 128, 4, true, 0, false, 6> {};
-static constexpr int FA_LONG_KEYS = 1536; /* measured: 1024 is better off without, 2048 with */
+/* head_dim 64, many keys: fewer and larger blocks cost fewer barriers, S is kept; with few keys they waste more of their
+ * tiles. */
+template <typename T, bool CAUSAL> struct fa_long_64 : fa_config<T, 64, CAUSAL, 3, 96, 4, false, 1, 8, true, !CAUSAL> {};
+static constexpr int FA_LONG_KEYS = 6144, FA_LONG_KEYS_CAUSAL = 3072; /* measured: 4096, 2048 are better off without */
+
+template <typename T, int D, bool CAUSAL>
+static cudaError_t fa_by_length(const struct flash_attention_args *a, cudaStream_t stream)
+{
+    if (D == 64 && a->seqlen_k >= (CAUSAL ? FA_LONG_KEYS_CAUSAL : FA_LONG_KEYS))
+        return fa_launch<fa_long_64<T, CAUSAL>>(a, stream);
+    return fa_launch<fa_choice<T, D, CAUSAL>>(a, stream);
+}
 
 template <typename T, int D> static cudaError_t fa_by_mask(const struct flash_attention_args *a, cudaStream_t stream)
 {
-    if (a->causal)
-        return fa_launch<fa_choice<T, D, true>>(a, stream);
-    if (D == 64 && a->seqlen_k >= FA_LONG_KEYS)
-        return fa_launch<fa_long_64<T>>(a, stream);
-    return fa_launch<fa_choice<T, D, false>>(a, stream);
+    return a->causal ? fa_by_length<T, D, true>(a, stream) : fa_by_length<T, D, false>(a, stream);
 }
 
 template <typename T> static cudaError_t fa_by_head(const struct flash_attention_args *a, cudaStream_t stream)

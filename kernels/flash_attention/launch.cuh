@@ -5,6 +5,8 @@
 #include "kernels/flash_attention/plain.cuh"
 #include <cudaTypedefs.h>
 
+static unsigned int fa_launches; /* of all instances; any number of threads may call */
+
 /* K and V of a section of a causal call: what stays in the 50 or 60 MB of L2 beside Q and O */
 static constexpr int64_t FA_SECTION_BYTES = 32 << 20;
 
@@ -57,6 +59,22 @@ template <typename T, int D> static cudaError_t fa_launch_plain(const struct fla
     return cudaGetLastError();
 }
 
+/* Cuts the tiles of a last, partial wave into smaller ones, one a multiprocessor (schedule.cuh). */
+template <class C> static void fa_cut_tail(fa_shape *s, int sm_count)
+{
+    int whole = s->tiles / sm_count * sm_count, units = s->group_heads * s->row_blocks;
+    int left = units - whole % s->group_tiles * C::WARPGROUPS, groups = s->groups - whole / s->group_tiles - 1;
+    for (int tail = 1; whole < s->tiles && tail < C::WARPGROUPS; tail++) {
+        int64_t tiles = (left + tail - 1) / tail + (int64_t)groups * ((units + tail - 1) / tail);
+        if (tiles <= sm_count) {
+            s->whole = whole;
+            s->tail = tail;
+            s->tiles = whole + (int)tiles;
+            return;
+        }
+    }
+}
+
 /* One instance of the kernel. */
 template <class C> static cudaError_t fa_launch(const struct flash_attention_args *a, cudaStream_t stream)
 {
@@ -88,17 +106,19 @@ template <class C> static cudaError_t fa_launch(const struct flash_attention_arg
         return cudaErrorInvalidValue;
     s->group_tiles = (int)tiles;
     s->groups = (int)groups;
-    s->tiles = (int)all;
+    s->whole = s->tiles = (int)all;
+    if (!C::CAUSAL)
+        fa_cut_tail<C>(s, sm_count);
     int64_t kv_bytes = (int64_t)a->seqlen_k * C::D * 4, section = FA_SECTION_BYTES / kv_bytes;
     s->section = (int)(section < 1 ? 1 : section > groups ? groups : section);
-    static unsigned int launches; /* any number of threads may call */
-    s->counter = __atomic_fetch_add(&launches, 1, __ATOMIC_RELAXED) % FA_COUNTERS;
+    s->counter = __atomic_fetch_add(&fa_launches, 1, __ATOMIC_RELAXED) % FA_COUNTERS;
     p.o = a->o;
     p.lse = a->lse;
     p.o_batch = a->o_stride.batch;
     p.o_row = a->o_stride.row;
     p.o_head = a->o_stride.head;
     p.scale = a->scale;
+    p.zero = 0;
     p.scale_log2 = a->scale * 1.44269504088896f;
     bool fast = a->scale > 0 && p.scale_log2 < INFINITY && fa_aligned(a->q, a->q_stride, a->batch, a->seqlen_q, a->heads_q) &&
                 fa_aligned(a->k, a->k_stride, a->batch, a->seqlen_k, a->heads_kv) &&

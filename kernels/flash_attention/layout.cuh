@@ -3,25 +3,31 @@
 #include "kernels/flash_attention/schedule.cuh"
 #include <cuda.h>
 
-/* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers).  POLY: exponentials of every 8 on the
- * FMA pipes.  Q_REGS: Q is read from registers by wgmma, not from shared memory.  EARLY: eighths of the exponentials before the wait for
- * O += P V. */
-template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int POLY_, bool Q_REGS_ = false,
-          int EARLY_ = 6>
+/* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers).  Q_REGS: slices of 16 columns of Q that
+ * wgmma reads from registers, not from shared memory.  EARLY: eighths of the exponentials before the wait for O += P V.
+ * KEEP: S outlives its exponentials, P has two places, and O is waited for after all of them; takes more registers.
+ * EARLY_S: S of a tile's second block is computed beside the store of the tile before; takes more registers. */
+template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int Q_REGS_ = 0,
+          int EARLY_ = 6, bool KEEP_ = false, bool EARLY_S_ = false>
 struct fa_config {
     using T = T_;
-    static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, POLY = POLY_, EARLY = EARLY_;
-    static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_, Q_REGS = Q_REGS_;
+    static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, EARLY = EARLY_;
+    static constexpr int Q_REGS = Q_REGS_;
+    static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_, KEEP = KEEP_, EARLY_S = EARLY_S_;
+    static constexpr bool STREAM_O = D < 256; /* O is the first that L2 gives up; measured: slower at 256 */
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
     /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
     static constexpr int REGS_PRODUCER = WARPGROUPS == 2 ? 40 : 32;
     static constexpr int REGS_CONSUMER = WARPGROUPS == 2 ? 232 : WARPGROUPS == 3 ? 160 : 112;
     static constexpr int Q_BYTES = FA_ROWS * D * 2, KV_BYTES = BLOCK_N * D * 2;
-    static constexpr int BARRIERS = 2 * WARPGROUPS + 4 * STAGES + 2 * FA_WORK_SLOTS + 1;
+    /* Q of the next tile is copied beside this one, for as many warpgroups as there is room for */
+    static constexpr int Q_ROOM = (232448 - 2048 - 2 * STAGES * KV_BYTES) / Q_BYTES;
+    static constexpr int Q_SLOTS = Q_ROOM < 2 * WARPGROUPS ? Q_ROOM : 2 * WARPGROUPS;
+    static constexpr int BARRIERS = 2 * Q_SLOTS + 4 * STAGES + 2 * FA_WORK_SLOTS + 1;
     static constexpr int WORK_BYTES = FA_WORK_SLOTS * 16 * (1 + WARPGROUPS);
-    static constexpr int SHARED_BYTES = 1024 + WARPGROUPS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
+    static constexpr int SHARED_BYTES = 1024 + Q_SLOTS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
-    static_assert(SHARED_BYTES <= 232448, "shared memory of one CTA");
+    static_assert(Q_SLOTS >= WARPGROUPS && SHARED_BYTES <= 232448, "shared memory of one CTA");
 };
 
 struct fa_params {
@@ -31,17 +37,19 @@ struct fa_params {
     float *lse;
     int64_t o_batch, o_row, o_head;
     float scale, scale_log2;
+    uint32_t zero; /* 0, which the compiler does not know */
 };
 
-/* Slot and phase of a ring. */
-template <int STAGES> struct fa_ring {
-    uint32_t slot = 0, phase = 0;
-    __device__ __forceinline__ void advance()
+/* Slot and phase of a ring, in one register. */
+template <int SLOTS> struct fa_ring {
+    uint32_t state = 0;
+    __device__ __forceinline__ uint32_t slot() const { return state >> 1; }
+    __device__ __forceinline__ uint32_t phase() const { return state & 1; }
+    __device__ __forceinline__ void advance(uint32_t by = 1)
     {
-        if (++slot == STAGES) {
-            slot = 0;
-            phase ^= 1;
-        }
+        state += 2 * by;
+        if (state >= 2 * SLOTS)
+            state = (state - 2 * SLOTS) ^ 1;
     }
 };
 
@@ -49,16 +57,16 @@ template <int STAGES> struct fa_ring {
 template <class C> struct fa_shared {
     uint32_t base, work, barriers; /* Q, K, V; FA_WORK_SLOTS tiles; barriers */
     __device__ __forceinline__ explicit fa_shared(uint32_t raw)
-        : base((raw + 1023) & ~1023u), work(base + C::WARPGROUPS * C::Q_BYTES + 2 * C::STAGES * C::KV_BYTES),
+        : base((raw + 1023) & ~1023u), work(base + C::Q_SLOTS * C::Q_BYTES + 2 * C::STAGES * C::KV_BYTES),
           barriers(work + C::WORK_BYTES)
     {
     }
-    __device__ __forceinline__ uint32_t q(int w) const { return base + w * C::Q_BYTES; }
-    __device__ __forceinline__ uint32_t k(int s) const { return q(C::WARPGROUPS) + s * C::KV_BYTES; }
+    __device__ __forceinline__ uint32_t q(int s) const { return base + s * C::Q_BYTES; }
+    __device__ __forceinline__ uint32_t k(int s) const { return q(C::Q_SLOTS) + s * C::KV_BYTES; }
     __device__ __forceinline__ uint32_t v(int s) const { return k(C::STAGES) + s * C::KV_BYTES; }
-    __device__ __forceinline__ uint32_t q_full(int w) const { return barriers + 8 * w; }
-    __device__ __forceinline__ uint32_t q_empty(int w) const { return q_full(C::WARPGROUPS + w); }
-    __device__ __forceinline__ uint32_t k_full(int s) const { return q_full(2 * C::WARPGROUPS + s); }
+    __device__ __forceinline__ uint32_t q_full(int s) const { return barriers + 8 * s; }
+    __device__ __forceinline__ uint32_t q_empty(int s) const { return q_full(C::Q_SLOTS + s); }
+    __device__ __forceinline__ uint32_t k_full(int s) const { return q_full(2 * C::Q_SLOTS + s); }
     __device__ __forceinline__ uint32_t k_empty(int s) const { return k_full(C::STAGES + s); }
     __device__ __forceinline__ uint32_t v_full(int s) const { return k_full(2 * C::STAGES + s); }
     __device__ __forceinline__ uint32_t v_empty(int s) const { return k_full(3 * C::STAGES + s); }

@@ -6,22 +6,20 @@
 template <class C> static __device__ __forceinline__ void fa_produce_q(const fa_params &p, const fa_shared<C> &sh)
 {
     fa_feed<C, false> feed(sh.work, sh.t_full(0), sh.t_empty(0));
-    uint32_t phases = 0; /* bit w: parity of warpgroup w's next fill; warpgroups without rows in a tile stay behind */
+    fa_ring<C::Q_SLOTS> ring;
     for (;;) {
         fa_work<C> work = feed.next();
         fa_tile tile = work.tile();
         if (tile.blocks == 0)
             break;
 #pragma unroll 1
-        for (int w = 0; w < C::WARPGROUPS; w++) {
+        for (int w = 0; w < C::WARPGROUPS; w++, ring.advance()) { /* a warpgroup without rows has its turn too */
             fa_rows rows = work.rows(w);
-            if (rows.blocks == 0)
-                continue;
-            ks_mbarrier_wait(sh.q_empty(w), (phases >> w & 1) ^ 1);
-            phases ^= 1u << w;
-            ks_mbarrier_arrive_expect(sh.q_full(w), C::Q_BYTES);
-            for (int c = 0; c < C::D / 64; c++)
-                ks_tma_load_4d(sh.q(w) + c * FA_ROWS * 128, &p.q, sh.q_full(w), c * 64, rows.row, rows.head, tile.batch,
+            uint32_t bar = sh.q_full(ring.slot());
+            ks_mbarrier_wait(sh.q_empty(ring.slot()), ring.phase() ^ 1);
+            ks_mbarrier_arrive_expect(bar, rows.blocks ? C::Q_BYTES : 0);
+            for (int c = 0; rows.blocks && c < C::D / 64; c++)
+                ks_tma_load_4d(sh.q(ring.slot()) + c * FA_ROWS * 128, &p.q, bar, c * 64, rows.row, rows.head, tile.batch,
                                KS_L2_EVICT_FIRST);
         }
         feed.release(work);
@@ -43,10 +41,10 @@ static __device__ __forceinline__ void fa_produce_kv(const fa_params &p, const f
             break;
 #pragma unroll 1
         for (int n = tile.blocks - 1; n >= 0; n--, ring.advance()) {
-            if (C::CAUSAL && wants && n == min(tile.blocks - 1, FA_WANT_BLOCKS))
+            if (wants && n == min(tile.blocks - 1, FA_WANT_BLOCKS))
                 ks_mbarrier_arrive(sh.t_want());
-            ks_mbarrier_wait(empty + 8 * ring.slot, ring.phase ^ 1);
-            uint32_t bar = full + 8 * ring.slot, dst = slots + ring.slot * C::KV_BYTES;
+            ks_mbarrier_wait(empty + 8 * ring.slot(), ring.phase() ^ 1);
+            uint32_t bar = full + 8 * ring.slot(), dst = slots + ring.slot() * C::KV_BYTES;
             ks_mbarrier_arrive_expect(bar, C::KV_BYTES);
 #pragma unroll
             for (int c = 0; c < C::D / 64; c++)

@@ -4,10 +4,13 @@
  * blocks of 64, one row block to a warpgroup: U = G * ceil(seqlen_q / 64) of them.  A tile is WARPGROUPS neighbouring row blocks;
  * its warpgroups stream the same K and V blocks from last to first.
  *
- *   full    row blocks of a head are neighbours; tiles in order of group, CTA i takes tiles i, i + grid, ...
+ *   full    row blocks of a head are neighbours; tiles in order of group.  What would be a last, partial wave of tiles is cut into
+ *           smaller ones of `tail` row blocks, one a CTA: fewer warpgroups in every CTA end sooner than all in some.
  *   causal  the same row block of all heads of the group are neighbours (equal work side by side), from the last rows (most
  *           keys) to the first.  Groups are gathered into sections whose K and V fit in L2 together; inside a section all
- *           heaviest tiles come first.  CTA i starts with tile i and then draws the next from a counter in device memory.
+ *           heaviest tiles come first.
+ *
+ * CTA i starts with tile i and then draws the next from a counter in device memory.
  *
  * One thread of the producer warpgroup draws and decodes; the others read what it leaves in shared memory (fa_work).
  */
@@ -18,9 +21,9 @@
 static constexpr int FA_ROWS = 64;      /* rows of one warpgroup: M of wgmma */
 static constexpr int FA_WORK_SLOTS = 3; /* a reader holds the tile it is on, may have looked at the next, and one more */
 
-/* Key blocks of a tile still to be copied when the next tile is drawn: late, so that CTAs that are ahead take more, but long enough
- * for the answer from memory to come in time. */
-static constexpr int FA_WANT_BLOCKS = 4;
+/* Key blocks of a tile still to be copied when the next tile is drawn: late, so that CTAs that are ahead take more, but long
+ * enough for the answer from memory to come in time. */
+static constexpr int FA_WANT_BLOCKS = 2;
 
 /* Counter of one launch, back to zero when its last CTA ends.  Launches in flight at once use different ones. */
 struct fa_counter {
@@ -35,14 +38,16 @@ struct fa_shape {
     int row_blocks;    /* ceil(seqlen_q / 64) */
     int group_tiles;   /* ceil(U / WARPGROUPS) */
     int groups, tiles; /* of the whole call */
+    int whole, tail;   /* tiles from number `whole` on have `tail` row blocks only (full) */
     int section;       /* groups in a section (causal) */
     int key_blocks;    /* ceil(seqlen_k / BLOCK_N) */
     unsigned int counter;
 };
 
 struct fa_tile {
-    int batch, head_kv, first; /* first: number of its first row block inside the group */
-    int blocks;                /* K and V blocks that the tile streams; 0: there are no more tiles */
+    int batch, head_kv;
+    int blocks;       /* K and V blocks that the tile streams; 0: there are no more tiles */
+    int first, count; /* its first row block inside the group, how many at most; for the announcer only */
 };
 
 /* The part of a tile that one warpgroup works on. */
@@ -73,14 +78,14 @@ template <class C> static __device__ __forceinline__ fa_rows fa_rows_of(const fa
     /* rows that see nothing still run one fully masked block */
     r.blocks = max(1, (max(keys, 0) + C::BLOCK_N - 1) / C::BLOCK_N);
     r.mask_from = max(first_keys, 0) / C::BLOCK_N;
-    if (u >= s.group_heads * s.row_blocks)
+    if (index >= t.count || u >= s.group_heads * s.row_blocks)
         r.blocks = 0;
     return r;
 }
 
 template <class C> static __device__ __forceinline__ fa_tile fa_tile_of(const fa_shape &s, int index)
 {
-    fa_tile t = {0, 0, 0, 0};
+    fa_tile t = {0, 0, 0, 0, C::WARPGROUPS};
     int group, tile;
     if (index >= s.tiles)
         return t;
@@ -89,13 +94,26 @@ template <class C> static __device__ __forceinline__ fa_tile fa_tile_of(const fa
         int groups = min(s.section, s.groups - section * s.section);
         tile = inside / groups;
         group = section * s.section + inside - tile * groups;
+        t.first = tile * C::WARPGROUPS;
     } else {
-        group = index / s.group_tiles;
-        tile = index - group * s.group_tiles;
+        tile = min(index, s.whole);
+        group = tile / s.group_tiles;
+        t.first = (tile - group * s.group_tiles) * C::WARPGROUPS;
+        if (index >= s.whole) { /* counted on from the first row block behind the whole tiles */
+            int units = s.group_heads * s.row_blocks, more = index - s.whole;
+            int here = (units - t.first + s.tail - 1) / s.tail, per = (units + s.tail - 1) / s.tail;
+            if (more >= here) {
+                t.first = 0;
+                more -= here;
+                group += 1 + more / per;
+                more %= per;
+            }
+            t.first += more * s.tail;
+            t.count = s.tail;
+        }
     }
     t.batch = group / s.heads_kv;
     t.head_kv = group - t.batch * s.heads_kv;
-    t.first = tile * C::WARPGROUPS;
     t.blocks = C::CAUSAL ? fa_rows_of<C>(s, t, 0).blocks : s.key_blocks;
     return t;
 }
@@ -108,7 +126,7 @@ template <class C> struct fa_work {
     __device__ __forceinline__ fa_tile tile() const
     {
         int4 v = ks_load_shared(address);
-        return {v.x, v.y, v.z, v.w};
+        return {v.x, v.y, v.z, 0, 0};
     }
     __device__ __forceinline__ fa_rows rows(int w) const
     {
@@ -128,7 +146,7 @@ template <class C> static __device__ __forceinline__ void fa_announce(const fa_s
         fa_tile t = fa_tile_of<C>(s, index);
         ks_mbarrier_wait(empty + 8 * slot, phase);
         uint32_t to = work + slot * fa_work<C>::BYTES;
-        ks_store_shared(to, make_int4(t.batch, t.head_kv, t.first, t.blocks));
+        ks_store_shared(to, make_int4(t.batch, t.head_kv, t.blocks, 0));
         for (int w = 0; w < C::WARPGROUPS; w++) {
             fa_rows r = fa_rows_of<C>(s, t, w);
             ks_store_shared(to + 16 * (1 + w), make_int4(r.head, r.row, r.blocks, r.mask_from));
@@ -136,19 +154,15 @@ template <class C> static __device__ __forceinline__ void fa_announce(const fa_s
         ks_mbarrier_arrive(full + 8 * slot);
         if (t.blocks == 0)
             break;
-        if (C::CAUSAL) {
-            ks_mbarrier_wait(want, wanted);
-            wanted ^= 1;
-            index = (int)(atomicAdd(&counter->next, 1) + gridDim.x);
-        } else {
-            index += (int)gridDim.x;
-        }
+        ks_mbarrier_wait(want, wanted);
+        wanted ^= 1;
+        index = (int)(atomicAdd(&counter->next, 1) + gridDim.x);
         if (++slot == FA_WORK_SLOTS) {
             slot = 0;
             phase ^= 1;
         }
     }
-    if (C::CAUSAL && atomicAdd(&counter->ended, 1) == gridDim.x - 1) { /* every CTA has drawn its last */
+    if (atomicAdd(&counter->ended, 1) == gridDim.x - 1) { /* every CTA has drawn its last */
         counter->next = 0;
         counter->ended = 0;
     }
@@ -172,7 +186,8 @@ template <class C, bool WARP> struct fa_feed {
         }
         return t;
     }
-    /* Readers release all tiles, in order. */
+    /* Readers release all tiles, in order.  One lane arrives for a warp, whose reads __syncwarp orders before; racecheck does not
+     * follow that and reports them against the next announcement in the same place. */
     __device__ __forceinline__ void release(fa_work<C> t)
     {
         if (WARP)

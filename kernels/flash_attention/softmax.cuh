@@ -13,10 +13,17 @@ template <typename T> static __device__ constexpr float FA_LIMIT = 1.0e18f;
 template <> __device__ constexpr float FA_LIMIT<__half> = 8192.0f;
 
 struct fa_softmax {
-    float minus_m[2]; /* reference, negated; 0 while there was no visible key */
+    float minus_m[2]; /* reference, negated; infinite while there was no visible key: then no sum fits */
     float l[2];       /* this thread's part of sum 2^(s - m) */
-    float limit[2];   /* FA_LIMIT; -1 while there was no visible key: then every block is done carefully */
 };
+
+/* What to add to scaled scores; where no key is visible every one is -inf. */
+static __device__ __forceinline__ void fa_finite_reference(const fa_softmax &x, float (&minus_m)[2])
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        minus_m[h] = x.minus_m[h] == INFINITY ? 0.0f : x.minus_m[h];
+}
 
 /* Keeps column `column` of row h iff column < limit[h]; columns counted from the start of the block. */
 template <int N> static __device__ __forceinline__ void fa_mask(float (&s)[N], const int (&limit)[2])
@@ -27,16 +34,6 @@ template <int N> static __device__ __forceinline__ void fa_mask(float (&s)[N], c
         int column = i / 4 * 8 + (i & 1), h = (i >> 1) & 1;
         s[i] = column < limit[h] - lane_column ? s[i] : -INFINITY;
     }
-}
-
-/* 2^x on the FMA pipes: 2^(x - n) by a cubic for |x - n| <= 1/2 (relative error 1e-4), n into the exponent. */
-static __device__ __forceinline__ float fa_exp2_fma(float x)
-{
-    x = fminf(fmaxf(x, -126.0f), 126.0f);
-    float shifted = x + 12582912.0f; /* 1.5 * 2^23: rounds to an integer in the low bits */
-    float f = x - (shifted - 12582912.0f);
-    float y = fmaf(f, fmaf(f, fmaf(f, 0.0551716f, 0.2402630f), 0.6931474f), 0.9999997f);
-    return __int_as_float(__float_as_int(y) + (__float_as_int(shifted) << 23));
 }
 
 /* Largest scaled score of the two rows of the block. */
@@ -57,60 +54,80 @@ template <int N> static __device__ __forceinline__ void fa_row_max(const float (
     }
 }
 
-/* s := 2^(s * scale - m) for elements FROM..TO-1, part[e + 2h] += sums of row h.  POLY of every 8 columns take the FMA pipes
- * instead of the special-function unit. */
-template <int POLY, int FROM, int TO, int N>
+/* s := 2^(s * scale - m) for elements FROM..TO-1, part[e + 2h] += sums of row h. */
+template <int FROM, int TO, int N>
 static __device__ __forceinline__ void fa_exponentials(float (&s)[N], float scale, const float (&minus_m)[2], float (&part)[4])
 {
 #pragma unroll
     for (int i = FROM; i < TO; i++) {
         float t = fmaf(s[i], scale, minus_m[(i >> 1) & 1]);
-        s[i] = i / 4 % 8 < POLY ? fa_exp2_fma(t) : ks_exp2(t);
+        s[i] = ks_exp2(t);
         part[i & 3] += s[i];
     }
 }
 
-/* First block of a tile. */
-template <typename T, int POLY, int N> static __device__ __forceinline__ void fa_softmax_first(float (&s)[N], float scale, fa_softmax &x)
+/* p := 2^(s * scale - m) as the A operand of the second product, s untouched; part as above. */
+template <typename T, int N>
+static __device__ __forceinline__ void fa_exponentials_to(const float (&s)[N], float scale, const float (&minus_m)[2],
+                                                          uint32_t (&p)[N / 2], float (&part)[4])
 {
-    float top[2];
-    fa_row_max(s, scale, top);
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
-        x.minus_m[h] = top[h] == -INFINITY ? 0.0f : -top[h];
-        x.limit[h] = top[h] == -INFINITY ? -1.0f : FA_LIMIT<T>;
+    for (int i = 0; i < N; i += 2) {
+        float e[2];
+#pragma unroll
+        for (int c = 0; c < 2; c++) {
+            float t = fmaf(s[i + c], scale, minus_m[(i >> 1) & 1]);
+            e[c] = ks_exp2(t);
+            part[(i & 2) + c] += e[c];
+        }
+        p[i / 2] = ks_pack<T>(e[0], e[1]);
     }
+}
+
+/* First block of a tile. */
+template <int N> static __device__ __forceinline__ void fa_softmax_first(float (&s)[N], float scale, fa_softmax &x)
+{
+    float top[2], minus_m[2];
+    fa_row_max(s, scale, top);
+    x.minus_m[0] = -top[0];
+    x.minus_m[1] = -top[1];
+    fa_finite_reference(x, minus_m);
     float part[4] = {0, 0, 0, 0};
-    fa_exponentials<POLY, 0, N>(s, scale, x.minus_m, part);
+    fa_exponentials<0, N>(s, scale, minus_m, part);
     x.l[0] = part[0] + part[1];
     x.l[1] = part[2] + part[3];
 }
 
 /* Later blocks, after all exponentials.  False, for the whole warp, when they must be done again with fa_softmax_again. */
-static __device__ __forceinline__ bool fa_softmax_fits(const float (&part)[4], const fa_softmax &x)
+template <typename T> static __device__ __forceinline__ bool fa_softmax_fits(const float (&part)[4])
 {
-    return !__any_sync(0xffffffff, !(part[0] + part[1] <= x.limit[0] && part[2] + part[3] <= x.limit[1]));
+    return !__any_sync(0xffffffff, !(part[0] + part[1] <= FA_LIMIT<T> && part[2] + part[3] <= FA_LIMIT<T>)); /* NaN does not */
 }
 
-/* From scores again; what was accumulated before must be multiplied by factor[h]. */
-template <typename T, int N>
-static __device__ __forceinline__ void fa_softmax_again(float (&s)[N], float scale, fa_softmax &x, float (&part)[4], float (&factor)[2])
+/* A new reference from scores; what was accumulated before must be multiplied by factor[h]. */
+template <int N>
+static __device__ __forceinline__ void fa_new_reference(const float (&s)[N], float scale, fa_softmax &x, float (&factor)[2])
 {
     float top[2];
     fa_row_max(s, scale, top);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        float minus_m = x.limit[h] < 0 ? -top[h] : fminf(x.minus_m[h], -top[h]);
-        if (minus_m == INFINITY)
-            minus_m = 0.0f;
-        else
-            x.limit[h] = FA_LIMIT<T>;
-        factor[h] = ks_exp2(fminf(minus_m - x.minus_m[h], 0.0f)); /* had there been no key, 0 is multiplied */
+        float minus_m = fminf(x.minus_m[h], -top[h]);
+        factor[h] = ks_exp2(fminf(minus_m - x.minus_m[h], 0.0f)); /* 1 where both are infinite, fminf takes NaN for none */
         x.l[h] *= factor[h];
         x.minus_m[h] = minus_m;
     }
+}
+
+/* From scores again. */
+template <int N>
+static __device__ __forceinline__ void fa_softmax_again(float (&s)[N], float scale, fa_softmax &x, float (&part)[4], float (&factor)[2])
+{
+    float minus_m[2];
+    fa_new_reference(s, scale, x, factor);
+    fa_finite_reference(x, minus_m);
     part[0] = part[1] = part[2] = part[3] = 0;
-    fa_exponentials<0, 0, N>(s, scale, x.minus_m, part);
+    fa_exponentials<0, N>(s, scale, minus_m, part);
 }
 
 template <int N> static __device__ __forceinline__ void fa_rescale(float (&o)[N], const float (&factor)[2])

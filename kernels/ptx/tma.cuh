@@ -17,17 +17,6 @@ static __device__ __forceinline__ void ks_tma_load_4d(uint32_t dst, const CUtens
                  : "memory");
 }
 
-/* 9.7.9.25.5.2 the same, into the same offset of every CTA of the cluster in `mask`, completing each one's own barrier */
-static __device__ __forceinline__ void ks_tma_load_4d_multicast(uint32_t dst, const CUtensorMap *map, uint32_t bar,
-                                                                uint16_t mask, int x0, int x1, int x2, int x3,
-                                                                uint64_t policy)
-{
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7, %8;" ::"r"(dst),
-                 "l"((uint64_t)map), "r"(bar), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "h"(mask), "l"(policy)
-                 : "memory");
-}
-
 /* 9.7.9.25.5.5 prefetch.tensormap */
 static __device__ __forceinline__ void ks_tma_prefetch_map(const CUtensorMap *map)
 {
