@@ -4,14 +4,16 @@
     bench.py --library libfa.so --scenarios scenarios.tsv --baseline baselines_fa3_h200.tsv --out fa_hopper_h200.tsv
 
 More --library NAME=PATH are measured in the same rounds, each with a table of its own (OUT.NAME).
-Method: inputs N(0,1), layout [B,S,H,D]; warm-up calls of each; then rounds, one batch of back-to-back calls of every contestant
-a round, order rotated, every call between two events; the time is the median over all calls.  No L2 flush.
+Method: inputs N(0,1), layout [B,S,H,D]; warm-up calls of each; then as many calls of each as take the fastest BATCH_S are recorded
+into a graph, so that nobody's Python side is measured (one call of the wheel costs it half a millisecond).  Rounds: a replay of every
+contestant, order rotated and turned round; the first is not counted, the card starts cool.  A round's time is the replay's over its
+calls, the result the median over rounds.  No L2 flush.  A library that refuses a scenario is left out of it.
 TFLOP/s counts 4*B*Hq*S*S*D operations, halved when causal.
-fa3_ratio = FA3's time / ours.  From 2048 on, where FA3 runs here (bf16 only in the wheel), both are of this run and the interval
-is a 95 % bootstrap over rounds.  Elsewhere (short calls of the wheel are bound by its Python side) FA3's time is the baseline
-table's, multiplied by the drift of cuDNN (here / in the table; median over the rows of this head size, mask and length), and the
-interval carries the spread of our and cuDNN's rounds.  Where --others-until-s left cuDNN out (fa3_source unpaired) the drift is
-that of the head size and mask, and the interval only our own spread.
+fa3_ratio = FA3's time / ours.  Where FA3 runs here (bf16 only in the wheel), both are of this run and the interval
+is a 95 % bootstrap over rounds.  Elsewhere FA3's time is the baseline table's, multiplied by a drift (here / in the table): that of
+FA3 on the same scenario in bf16 (fa3_source twin), or, where that was not measured, of cuDNN (fa3_source table; median over the rows
+of this head size, mask and length); the interval carries the spread of our and cuDNN's rounds.  Where --others-until-s left cuDNN
+out (unpaired) the drift is cuDNN's at the head size and mask, and the interval only our own spread.
 """
 import argparse, csv, ctypes, json, math, os, random, statistics, subprocess, sys, time
 
@@ -67,13 +69,12 @@ def ours(path):
                  strides(s.v), strides(s.o), s.batch, s.seqlen, s.seqlen, s.heads_q, s.heads_kv, s.dim,
                  0 if s.dtype == "bf16" else 1, s.causal, s.dim ** -0.5)
         p = ctypes.addressof(a)
-        stream = torch.cuda.current_stream().cuda_stream
 
         def call(keep=a):
-            e = fn(p, stream)
+            e = fn(p, torch.cuda.current_stream().cuda_stream)
             if e:
                 raise RuntimeError("cudaError %d" % e)
-        return call
+        return None if fn(p, torch.cuda.current_stream().cuda_stream) else call
     return prepare
 
 
@@ -102,33 +103,45 @@ def fa3():
     return prepare
 
 
+def recorded(f, n):
+    """A function that replays n calls of f."""
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        graph.capture_begin()
+        for _ in range(n):
+            f()
+        graph.capture_end()
+    torch.cuda.current_stream().wait_stream(stream)
+    return graph.replay
+
+
+def elapsed(f):
+    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    a.record(), f(), b.record()
+    torch.cuda.synchronize()
+    return a.elapsed_time(b)
+
+
 def measure(calls, rounds, batch_s):
-    """calls: {name: function}; returns {name: [[ms, ...] of round 0, ...]}"""
-    result = {n: [] for n in calls}
-    counts = {}
-    for n, f in calls.items():
-        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        a.record(), f(), b.record()
-        torch.cuda.synchronize()
-        counts[n] = max(1, min(200, int(batch_s * 1000 / a.elapsed_time(b))))
-    names = list(calls)
-    for r in range(rounds):
-        for n in names[r % len(names):] + names[:r % len(names)]:
-            f, c = calls[n], counts[n]
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(c + 1)]
-            if c > 1:
-                f()
-            events[0].record()
-            for i in range(c):
-                f()
-                events[i + 1].record()
-            torch.cuda.synchronize()
-            result[n].append([events[i].elapsed_time(events[i + 1]) for i in range(c)])
+    """calls: {name: function}; returns {name: [ms a call in round 0, ...]}"""
+    for f in calls.values():
+        f()
+    count = max(1, min(200, int(batch_s * 1000 / min(elapsed(f) for f in calls.values()))))
+    replay = {n: recorded(f, count) for n, f in calls.items()}
+    names, result = list(calls), {n: [] for n in calls}
+    for r in range(-1, rounds):
+        k = r % len(names)
+        order = names[k:] + names[:k]
+        for n in order if r // len(names) % 2 == 0 else order[::-1]:
+            ms = elapsed(replay[n]) / count
+            if r >= 0:
+                result[n].append(ms)
     return result
 
 
 def median(rounds):
-    return statistics.median(x for r in rounds for x in r)
+    return statistics.median(rounds)
 
 
 def interval(top, bottom, scale=1.0, draws=300):
@@ -189,7 +202,7 @@ def run(o):
     gemm = median(measure({"g": lambda: x @ x}, 3, 0.02)["g"])
     del x, y
     comment = ["flash_attention_forward_sm90 beside cuDNN %s (PyTorch %s) and FlashAttention-3 (%s)" % (
-                   torch.backends.cudnn.version(), torch.__version__, "wheel fa3-fwd, bf16 from 2048 on; else baseline table" if them else "baseline table"),
+                   torch.backends.cudnn.version(), torch.__version__, "wheel fa3-fwd, bf16; else baseline table" if them else "baseline table"),
                "date %s; %s; no clocks were set; bf16 8192^3 product: %.0f TFLOP/s" % (time.strftime("%Y-%m-%d"), smi(), 2 * 8192 ** 3 / gemm / 1e9),
                "commit %s; command: bench.py %s" % (o.commit, " ".join(sys.argv[1:]))]
     raw = []
@@ -201,22 +214,24 @@ def run(o):
         s.tensors()
         some = list(libraries) if spent < o.others_until_s else list(libraries)[:2]
         calls = {n: libraries[n](s) for n in some}
+        calls = {n: f for n, f in calls.items() if f}
+        some = list(calls)
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
             if spent < o.others_until_s:
                 calls["cudnn"] = cudnn(s)
-                if them and s.seqlen >= 2048 and them(s):
+                if them and them(s):
                     calls["fa3"] = them(s)
                 if s.seqlen <= 8192:
                     want = calls["cudnn"]().transpose(1, 2)
                     for n in some:
                         s.o.fill_(float("nan"))
                         calls[n]()
-                        if not (s.o - want).abs().max().item() < 0.1:
-                            print("WRONG", n, s.key)
-                            sys.exit(1)
+                        worst = (s.o - want).abs().max().item()
+                        if not worst < 0.1:
+                            print("WRONG", n, *s.key, "off by %g" % worst)
+                            del calls[n]  # no number for it
+                            o.wrong = True
                     del want
-            for f in calls.values():
-                f()
             raw.append(dict(key=s.key, times=measure(calls, o.rounds, o.batch_s)))
         s.free()
         if o.raw and len(raw) % 10 == 0:
@@ -227,14 +242,16 @@ def run(o):
 
 def table(path, library, comment, raw, base):
     """Writes the table of one library; returns its rows."""
-    drifts, rows = {}, []
+    drifts, twins, rows = {}, {}, []
     for r in raw:
+        if "fa3" in r["times"]:
+            twins[tuple(r["key"][1:])] = median(r["times"]["fa3"]) / float(base[tuple(r["key"])]["fa3_ms"])
         if "cudnn" in r["times"]:
             k = r["key"]
             for group in ((k[1], k[6], k[5]), (k[1], k[6])):
                 drifts.setdefault(group, []).append(median(r["times"]["cudnn"]) / float(base[tuple(k)]["cudnn_ms"]))
     with open(path, "w") as f:
-        for c in comment + ["fa3_source: run = FA3 in this run; table = baseline table times cuDNN's drift; unpaired = the same with cuDNN not measured in this row"]:
+        for c in comment + ["fa3_source: run = FA3 in this run; twin = baseline table times FA3's drift on the same scenario in bf16; table = the same with cuDNN's drift; unpaired = with cuDNN not measured in this row"]:
             f.write("# %s\n" % c)
         f.write("\t".join(HEAD) + "\n")
         for r in raw:
@@ -248,8 +265,9 @@ def table(path, library, comment, raw, base):
                 source, fms = "run", median(t["fa3"])
                 lo, hi = interval(t["fa3"], mine)
             else:
-                source, fms = "table" if "cudnn" in t else "unpaired", float(b["fa3_ms"]) * drift
-                other = t.get("cudnn", [[fms]])
+                source = "unpaired" if "cudnn" not in t else "twin" if s.key[1:] in twins else "table"
+                fms = float(b["fa3_ms"]) * (twins[s.key[1:]] if source == "twin" else drift)
+                other = t.get("cudnn", [fms])
                 lo, hi = interval(other, mine, fms / median(other))
             cms = median(t["cudnn"]) if "cudnn" in t else float(b["cudnn_ms"]) * drift
             rows.append(dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=fms / ms, cudnn_ms=cms))
@@ -274,6 +292,7 @@ def main():
     p.add_argument("--others-until-s", type=float, default=1e9, help="after this time measure the first two libraries only")
     p.add_argument("--limit-s", type=float, default=1e9, help="take up no scenario after this time")
     o = p.parse_args()
+    o.wrong = False
     if o.from_raw:
         with open(o.raw) as f:
             comment, raw = json.load(f)
@@ -281,8 +300,9 @@ def main():
         comment, raw = run(o)
         if o.raw:
             save(o.raw, comment, raw)
-            return
+            sys.exit(1 if o.wrong else 0)
     base = {Scenario(r).key: r for r in read_table(o.baseline)}
+    raw.sort(key=lambda r: list(base).index(tuple(r["key"])))
     names = list(dict.fromkeys(n for r in raw for n in r["times"] if n not in ("cudnn", "fa3")))
     for n in names:
         report(table(o.out + ("" if n == names[0] else "." + n), n, comment, raw, base), n)
