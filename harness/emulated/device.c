@@ -137,6 +137,7 @@ void ks_emu_free(struct ks_emu *emu)
     ks_vec_release(&emu->allocs);
     ks_vec_release(&emu->host_stretches);
     ks_vec_release(&emu->adopted);
+    ks_vec_release(&emu->conditions);
     if (emu->arena)
         (void)munmap(emu->arena, emu->arena_bytes);
     release_planes(emu);
@@ -245,6 +246,25 @@ void ks_emu_declare_input(struct ks_emu *emu, void *p, bool is_input)
     struct emu_alloc *a = ks_emu_alloc_find(emu, (uintptr_t)p);
     if (a)
         a->is_input = is_input;
+}
+
+uint64_t ks_emu_condition_new(struct ks_emu *emu, uint32_t value)
+{
+    ks_vec_push(&emu->conditions, value);
+    return emu->conditions.n;
+}
+
+bool ks_emu_condition_set(struct ks_emu *emu, uint64_t handle, uint32_t value)
+{
+    if (handle < 1 || handle > emu->conditions.n)
+        return false;
+    emu->conditions.data[handle - 1] = value;
+    return true;
+}
+
+uint32_t ks_emu_condition(const struct ks_emu *emu, uint64_t handle)
+{
+    return handle >= 1 && handle <= emu->conditions.n ? emu->conditions.data[handle - 1] : 0;
 }
 
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name)

@@ -85,6 +85,7 @@ struct ks_emu {
     uint32_t launch_number;
     bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
     uint8_t *param_block;  /* of the running kernel */
+    KS_VEC(uint32_t) conditions;
     char fault_kind[24];   /* of the last failed launch */
     KS_VEC(struct emu_finding *) findings;
     KS_VEC(struct emu_carried) carried;

@@ -105,6 +105,10 @@ struct ks_emu_launch {
  * finding says where), KS_ERR_TIMEOUT (deadlock or max_warp_insts), KS_ERR_UNSUPPORTED. */
 KS_NODISCARD enum ks_code ks_emu_launch_run(struct ks_emu *emu, struct ks_emu_module *m, const struct ks_emu_launch *l,
                                             struct ks_err *err);
+/* Values of graphs' conditional handles, which kernels set with cudaGraphSetConditional(): handles count from 1. */
+uint64_t ks_emu_condition_new(struct ks_emu *emu, uint32_t value);
+bool ks_emu_condition_set(struct ks_emu *emu, uint64_t handle, uint32_t value); /* false: no such handle */
+uint32_t ks_emu_condition(const struct ks_emu *emu, uint64_t handle);           /* 0: no such handle */
 /* Kind of the finding that ended the last failed launch ("out-of-bounds", "assert", ...); "" when none did. */
 const char *ks_emu_fault_kind(const struct ks_emu *emu);
 

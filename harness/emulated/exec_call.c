@@ -190,8 +190,22 @@ static void call_free(struct emu_warp *w, const struct emu_insn *in, uint32_t ma
     }
 }
 
+static void call_set_conditional(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    for (int i = 0; i < EMU_LANES; i++) {
+        if (!emu_lane(mask, i) || in->n_ext < 2)
+            continue;
+        uint64_t handle = argument(w, in, 0, i, 8);
+        if (!ks_emu_condition_set(w->worker->launch->emu, handle, (uint32_t)argument(w, in, 1, i, 4))) {
+            ks_emu_fault(w, KS_ERR_DEVICE, "bad-call", i, "", handle, "", "cudaGraphSetConditional() of no conditional handle");
+            return;
+        }
+    }
+}
+
 const struct emu_row ks_emu_rows_call[] = {{"call.vprintf", call_vprintf},
                                            {"call.__assertfail", call_assertfail},
                                            {"call.malloc", call_malloc},
                                            {"call.free", call_free},
+                                           {"call.cudaGraphSetConditional", call_set_conditional},
                                            {NULL, NULL}};

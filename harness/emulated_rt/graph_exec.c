@@ -98,6 +98,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream)
         struct rt_op op = {.kind = RT_OP_GRAPH, .graph = rt_graph_clone(exec->graph)};
         RT_END(rt_submit(&op, stream));
     }
+    if (e == cudaSuccess)
+        rt_condition_start(exec->graph);
     RT_END(e == cudaSuccess ? rt_graph_run(exec->graph, stream) : e);
 }
 

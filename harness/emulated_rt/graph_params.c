@@ -263,9 +263,10 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode
 
 /* ------------------------------------------------------------------------------------------------ conditions */
 
+/* By handle: what cudaGraphCondAssignDefault gives it at every launch. */
 struct condition {
-    unsigned value, initial;
-    bool assigned; /* the default value is taken at each launch */
+    unsigned initial;
+    bool assigned;
 };
 static KS_VEC(struct condition) conditions;
 
@@ -274,19 +275,30 @@ bool rt_condition_known(cudaGraphConditionalHandle handle)
     return handle >= 1 && handle <= conditions.n;
 }
 
-unsigned rt_condition(cudaGraphConditionalHandle handle)
+void rt_condition_start(const struct rt_graph *g)
 {
-    return rt_condition_known(handle) ? conditions.data[handle - 1].value : 0;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const struct rt_op *op = &g->nodes.data[i]->op;
+        if (op->kind == RT_OP_GRAPH)
+            rt_condition_start(op->graph);
+        if (op->kind != RT_OP_CONDITIONAL)
+            continue;
+        const struct condition *c = &conditions.data[op->body.handle - 1];
+        if (c->assigned)
+            (void)ks_emu_condition_set(rt_emu(), op->body.handle, c->initial);
+        for (unsigned k = 0; k < op->body.n; k++)
+            rt_condition_start(op->body.graphs[k]);
+    }
 }
 
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *ret_handle, cudaGraph_t graph, unsigned value,
                                              unsigned flags)
 {
-    rt_lock();
+    RT_BEGIN;
     if (!rt_graph_find(graph) || !ret_handle || flags & ~(unsigned)cudaGraphCondAssignDefault)
         RT_END(cudaErrorInvalidValue);
-    struct condition c = {value, value, flags != 0};
+    struct condition c = {value, flags != 0};
     ks_vec_push(&conditions, c);
-    *ret_handle = conditions.n;
+    *ret_handle = ks_emu_condition_new(emu, value);
     RT_END(cudaSuccess);
 }

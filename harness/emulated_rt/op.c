@@ -40,7 +40,7 @@ static cudaError_t run_host(const struct rt_op *op, cudaStream_t stream)
 static cudaError_t run_body(const struct rt_body *b, cudaStream_t stream)
 {
     for (;;) {
-        unsigned value = rt_condition(b->handle);
+        unsigned value = ks_emu_condition(rt_emu(), b->handle);
         unsigned which = b->type == cudaGraphCondTypeSwitch ? value : value ? 0 : 1;
         if (which >= b->n || (b->type == cudaGraphCondTypeWhile && !value))
             return cudaSuccess;

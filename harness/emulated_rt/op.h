@@ -122,7 +122,7 @@ struct rt_graph *rt_graph_new(void);
 struct rt_graph *rt_graph_clone(const struct rt_graph *g);
 void rt_graph_free(struct rt_graph *g);
 cudaError_t rt_graph_run(struct rt_graph *g, cudaStream_t stream);
-unsigned rt_condition(cudaGraphConditionalHandle handle); /* value of a conditional handle */
 bool rt_condition_known(cudaGraphConditionalHandle handle);
+void rt_condition_start(const struct rt_graph *g); /* before a launch: handles get their default values */
 
 #endif

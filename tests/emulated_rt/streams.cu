@@ -260,6 +260,52 @@ static void memory_nodes()
     OK(cudaGraphExecDestroy(exec));
 }
 
+__global__ void count_down(int *p, cudaGraphConditionalHandle handle)
+{
+    *p -= 1;
+    cudaGraphSetConditional(handle, *p > 0);
+}
+
+// while (p[0]) { p[1] += 1; p[0]--; }, launched twice; the handle gets its default at each launch.
+static void conditional_nodes()
+{
+    cudaGraph_t graph, body;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t loop, first, second;
+    cudaGraphConditionalHandle handle;
+    int *p, h[2] = {5, 0}, one = 1;
+    OK(cudaMalloc(&p, sizeof h));
+    OK(cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+    cudaGraphNodeParams np = {cudaGraphNodeTypeConditional};
+    np.conditional.handle = handle;
+    np.conditional.type = cudaGraphCondTypeWhile;
+    np.conditional.size = 1;
+    OK(cudaGraphAddNode(&loop, graph, NULL, NULL, 0, &np));
+    body = np.conditional.phGraph_out[0];
+    int *next = p + 1;
+    void *add_args[] = {&next, &one}, *down_args[] = {&p, &handle};
+    cudaKernelNodeParams kp = {};
+    kp.func = (void *)add, kp.gridDim = dim3(1), kp.blockDim = dim3(1), kp.kernelParams = add_args;
+    OK(cudaGraphAddKernelNode(&first, body, NULL, 0, &kp));
+    kp.func = (void *)count_down, kp.kernelParams = down_args;
+    OK(cudaGraphAddKernelNode(&second, body, &first, 1, &kp));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost));
+    EQ(h[0], 0);
+    EQ(h[1], 5);
+    h[0] = 3;
+    OK(cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost));
+    EQ(h[1], 8);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(p));
+}
+
 int main()
 {
     streams_and_events();
@@ -267,5 +313,6 @@ int main()
     capture_errors();
     explicit_graph();
     memory_nodes();
+    conditional_nodes();
     return check_end();
 }
