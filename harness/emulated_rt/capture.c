@@ -203,11 +203,17 @@ static void capture_free(struct rt_capture *c)
     free(c);
 }
 
+#define GONE ((cudaStream_t)(uintptr_t)-1) /* a handle that no stream has */
+
+/* A stream that joined may be destroyed: whether its work was joined back is seen at the end. */
 void rt_capture_stream_gone(cudaStream_t stream)
 {
     struct rt_capture *c;
-    if (branch_of(stream, &c))
-        c->invalid = true;
+    struct branch *b = branch_of(stream, &c);
+    if (!b)
+        return;
+    c->invalid |= c->branches.data[0] == b;
+    b->stream = GONE;
 }
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after,
@@ -275,7 +281,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *ret_graph)
     rt_lock();
     stream = rt_default_stream(stream);
     struct branch *b = branch_of(stream, &c);
-    if (!rt_stream_valid(stream) || !b || !ret_graph)
+    if (!rt_stream_valid(stream) || !b ||
+        (!ret_graph && c->own_graph)) /* captured into a graph of the program's, it may be NULL */
         RT_END(!rt_stream_valid(stream) ? cudaErrorInvalidResourceHandle : b ? cudaErrorInvalidValue : cudaErrorIllegalState);
     cudaError_t e = c->branches.data[0] != b                                               ? cudaErrorStreamCaptureUnmatched
                     : c->invalid                                                           ? cudaErrorStreamCaptureInvalidated
@@ -286,7 +293,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *ret_graph)
         c->invalid = true;
         RT_END(e);
     }
-    *ret_graph = e == cudaSuccess ? (cudaGraph_t)(void *)c->graph : NULL;
+    if (ret_graph)
+        *ret_graph = e == cudaSuccess ? (cudaGraph_t)(void *)c->graph : NULL;
     if (e != cudaSuccess && c->own_graph)
         rt_graph_free(c->graph);
     capture_free(c);

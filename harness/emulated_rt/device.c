@@ -101,15 +101,19 @@ static bool attribute(int attr, int *ret)
 {
     const struct rt_card *c = rt_card();
     static const short known[] = {
-#define D(attr, value) cudaDevAttr##attr,
+#define D(attr, value)   cudaDevAttr##attr,
+#define E(number, value) number,
 #define P(field, attr)
 #include "harness/emulated_rt/device_attr.def"
 #undef D
+#undef E
     };
     const int values[] = {
-#define D(attr, value) value,
+#define D(attr, value)   value,
+#define E(number, value) value,
 #include "harness/emulated_rt/device_attr.def"
 #undef D
+#undef E
 #undef P
     };
     *ret = 0; /* an optional feature that this device lacks */
@@ -147,9 +151,11 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int dev)
     p->uuid = uuid;
     p->totalGlobalMem = rt_card()->memory_bytes;
 #define D(attr, value)
+#define E(number, value)
 #define P(field, attr) p->field = (__typeof__(p->field))value_of(cudaDevAttr##attr);
 #include "harness/emulated_rt/device_attr.def"
 #undef D
+#undef E
 #undef P
     RT_END(cudaSuccess);
 }

@@ -58,7 +58,7 @@ run() { # run ID ARGS RIGHT
         time (ulimit -t "$limit"; eval exec timeout 1200 "$kscc" run --kscc-device=emulated:sm_90a -- ./prog $2) >"$log" 2>&1 </dev/null
         status=$?
     } 2>"$log.time"
-    seconds=$(awk '{ printf "%.1f", $1 + $2 }' "$log.time")
+    seconds=$(tail -n 1 "$log.time" | awk '{ printf "%.1f", $1 + $2 }')
     if [ $status = 0 ] && { [[ $3 == *status ]] || grep -aqE "$3" "$log"; } &&
         ! grep -aqE '(^|[^A-Za-z])(FAIL|FAILED|Failed|FAILURE)([^A-Za-z]|$)' "$log"; then
         verdict=right
