@@ -141,6 +141,8 @@ cudaError_t cudaFree(void *p)
     if (!a || a->kind == RT_MEMORY_PINNED)
         RT_END(cudaErrorInvalidValue);
     cudaError_t e = rt_capture_unsafe();
+    if (e == cudaSuccess && a->pool == rt_pool_graph()) /* a graph's memory keeps its address for the next launch */
+        RT_END(rt_graph_memory_free(p));
     RT_END(e == cudaSuccess ? rt_release(p, RT_API_free) : e);
 }
 

@@ -261,6 +261,27 @@ static void memory_nodes()
     OK(cudaGraphLaunch(exec, 0));
     OK(cudaGraphLaunch(exec, 0));
     EQ(h[7], 6);
+    // what a captured graph allocates and does not free is the program's to free, and the next launch has it again
+    cudaStream_t s;
+    cudaGraph_t captured;
+    cudaGraphExec_t again;
+    int *left;
+    OK(cudaStreamCreate(&s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync(&left, 128, s));
+    OK(cudaMemsetAsync(left, 0, 128, s));
+    add<<<1, 32, 0, s>>>(left, 9);
+    OK(cudaStreamEndCapture(s, &captured));
+    OK(cudaGraphInstantiate(&again, captured, 0));
+    for (int i = 0; i < 2; i++) {
+        OK(cudaGraphLaunch(again, s));
+        OK(cudaMemcpy(h, left, sizeof h, cudaMemcpyDeviceToHost));
+        EQ(h[7], 9);
+        OK(i ? cudaFreeAsync(left, s) : cudaFree(left));
+    }
+    OK(cudaGraphExecDestroy(again));
+    OK(cudaGraphDestroy(captured));
+    OK(cudaStreamDestroy(s));
     int destroyed = 0;
     cudaUserObject_t object;
     OK(cudaUserObjectCreate(&object, &destroyed, [](void *d) { ++*(int *)d; }, 1, cudaUserObjectNoDestructorSync));

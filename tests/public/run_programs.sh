@@ -3,7 +3,7 @@
 # Builds public programs with `nvcc -cudart shared`, runs them under `kscc run` on the emulated device and looks for the verdict of
 # their own checks.  programs.tsv says which, how they are built, what is made smaller (sed over a copy of the sources) and how they are called.
 # Sources are fetched into SCRATCH/src (or lie there), copies are built in SCRATCH/bin.  Prints one line a program, tab-separated: id, verdict,
-# processor seconds, reason.  Verdicts: right; wrong (its check failed, or it ended without the line that says it passed); refused (the
+# reason.  Verdicts: right; wrong (its check failed, or it ended without the line that says it passed); refused (the
 # emulated device does not have something, named in the reason); fault (the emulated device reports one); time (more than LIMIT
 # seconds of processor time); build.
 # PATTERN: an extended regular expression over ids.  Environment: KSCC (build/bin/kscc), NVCC (nvcc), LIMIT (60), KEEP=1 keeps what was built before.
@@ -51,14 +51,11 @@ reason() { # reason LOG
 }
 
 run() { # run ID ARGS RIGHT
-    local log=$scratch/log/${1//\//.}.run status verdict why=- seconds TIMEFORMAT='%U %S'
+    local log=$scratch/log/${1//\//.}.run status verdict why=-
     cd "$scratch/bin/$1" || return
-    {
-        # shellcheck disable=SC2086
-        time (ulimit -t "$limit"; eval exec timeout 1200 "$kscc" run --kscc-device=emulated:sm_90a -- ./prog $2) >"$log" 2>&1 </dev/null
-        status=$?
-    } 2>"$log.time"
-    seconds=$(tail -n 1 "$log.time" | awk '{ printf "%.1f", $1 + $2 }')
+    # shellcheck disable=SC2086
+    (ulimit -t "$limit"; eval exec timeout 1200 "$kscc" run --kscc-device=emulated:sm_90a -- ./prog $2) >"$log" 2>&1 </dev/null
+    status=$?
     if [ $status = 0 ] && { [[ $3 == *status ]] || grep -aqE "$3" "$log"; } &&
         ! grep -aqE '(^|[^A-Za-z])(FAIL|FAILED|Failed|FAILURE)([^A-Za-z]|$)' "$log"; then
         verdict=right
@@ -75,7 +72,7 @@ run() { # run ID ARGS RIGHT
         verdict=wrong
         why="status $status: $(reason "$log")"
     fi
-    printf '%s\t%s\t%s\t%s\n' "$1" "$verdict" "$seconds" "$(echo "$why" | tr '\t\r' '  ' | cut -c1-180)"
+    printf '%s\t%s\t%s\n' "$1" "$verdict" "$(echo "$why" | tr '\t\r' '  ' | cut -c1-180)"
 }
 
 fetch llm.c https://github.com/karpathy/llm.c f1e2ace651495b74ae22d45d1723443fd00ecd3a
@@ -87,6 +84,6 @@ while IFS=$'\t' read -r id dir words reduce args right; do
     if build "$id" "$dir" "$words" "$reduce"; then
         [ "${BUILD_ONLY:-}" = 1 ] || run "$id" "${args#-none}" "$right"
     else
-        printf '%s\tbuild\t0\t%s\n' "$id" "$(grep -m1 -iE 'error|undefined|fatal|No rule' "$scratch/log/${id//\//.}.build" | cut -c1-180)"
+        printf '%s\tbuild\t%s\n' "$id" "$(grep -m1 -iE 'error|undefined|fatal|No rule' "$scratch/log/${id//\//.}.build" | cut -c1-180)"
     fi
 done <"$here/programs.tsv"
