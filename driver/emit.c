@@ -74,12 +74,8 @@ static enum ks_code read_baseline(const struct ks_unit *u, struct ks_symtab *ret
     struct stat st;
     if (stat(u->object, &st) < 0 || !S_ISREG(st.st_mode))
         return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot replace '%s': not a regular file", u->object);
-    KS_TRY(ks_symtab_read(u->object, ret, err));
-    const char *state = ks_symtab_mutable_state(ret);
-    if (state)
-        return ks_fail(err, KS_ERR_UNSUPPORTED,
-                       "unit '%s' has a variable that outlives a call ('%s'), which two versions cannot share", u->path, state);
-    return KS_OK;
+    KS_TRY(ks_emit_check_state(u->object, "the unit", err));
+    return ks_symtab_read(u->object, ret, err);
 }
 
 enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err)
@@ -167,15 +163,12 @@ static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compi
     char *renamed = scratch(e, "renamed.o", i);
     KS_AUTO_STR struct ks_str map = KS_STR_INIT;
     struct ks_symtab t = {0};
+    KS_TRY(ks_emit_check_state(compiled, "the candidate", err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
-    const char *state = ks_symtab_mutable_state(&t);
-    enum ks_code code =
-        state ? ks_fail(err, KS_ERR_UNSUPPORTED, "candidate has a variable that outlives a call ('%s')", state) : KS_OK;
     for (size_t k = 0; k < t.n; k++)
         if (ks_symbol_is_global_definition(t.data[k].type))
             ks_str_addf(&map, "%s %s%s\n", t.data[k].name, e->names[i].prefix, t.data[k].name);
     ks_symtab_release(&t);
-    KS_TRY(code);
     KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, renamed, err));
     ks_args_add(&e->parts, renamed);
     return KS_OK;

@@ -66,8 +66,9 @@ bool ks_symbol_is_definition(char type);
 bool ks_symbol_is_global_definition(char type);
 /* "default", "hidden", "protected" or "internal", as gcc's attribute says it.  Errors: KS_ERR_NOT_FOUND, KS_ERR_BUILD. */
 KS_NODISCARD enum ks_code ks_symbol_visibility(const char *object, const char *name, char ret_visibility[16], struct ks_err *err);
-/* A variable that outlives a call and can change, at file scope or in a function: its name, or NULL.  nvcc's own do not count. */
-const char *ks_symtab_mutable_state(const struct ks_symtab *t);
+/* That an object has no variable that outlives a call and can change, at file scope, in a function or without a name; nvcc's own
+ * do not count (ks_state_check).  `what` opens the message.  Errors: KS_ERR_UNSUPPORTED, KS_ERR_SYNTAX, KS_ERR_IO. */
+KS_NODISCARD enum ks_code ks_emit_check_state(const char *object, const char *what, struct ks_err *err);
 /* Runs a binutils program (or compiler) quietly.  Errors: KS_ERR_BUILD with the first error it printed. */
 KS_NODISCARD enum ks_code ks_tool_run(char *const *argv, struct ks_str *out, struct ks_err *err);
 

@@ -1,6 +1,7 @@
 #include "driver/emit.h"
 
 #include "base/process.h"
+#include "harness/object.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -114,49 +115,12 @@ bool ks_symbol_is_global_definition(char type)
     return ks_symbol_is_definition(type) && (isupper((unsigned char)type) || type == 'u' || type == 'n');
 }
 
-/* Functions that nvcc makes for itself, with variables of their own. */
-static bool is_function_of_nvcc(const char *name)
+enum ks_code ks_emit_check_state(const char *object, const char *what, struct ks_err *err)
 {
-    static const char *const prefixes[] = {"__device_stub_", "__wrapper__device_stub_", "____nv_", "__nv_"};
-    name += *name == 'L';
-    name += strspn(name, "0123456789");
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (ks_str_starts(name, prefixes[i]))
-            return true;
-    return false;
-}
-
-/* Variables that nvcc puts into every object, and the iostream initialiser.  A variable of one of the user's functions (_ZZ, its
- * guard _ZGVZ) is state as much as one at file scope. */
-static bool is_harmless_variable(const char *name)
-{
-    static const char *const prefixes[] = {"__fatDeviceText", "__cudaFatCubinHandle", "__nv_", "_ZStL8__ioinit", "DW.ref.", "."};
-    if (ks_str_starts(name, "_ZZ") || ks_str_starts(name, "_ZGVZ"))
-        return is_function_of_nvcc(name + (name[2] == 'Z' ? 3 : 5));
-    if (ks_str_starts(name, "_ZL")) /* static at file scope: length, then the name */
-        name += 3 + strspn(name + 3, "0123456789");
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (ks_str_starts(name, prefixes[i]))
-            return true;
-    return false;
-}
-
-/* What is written once, by relocation, is constant; the same names say so for the variables of inline functions. */
-static bool is_writable(char type, const char *section)
-{
-    static const char *const writable[] = {".data", ".bss", ".tdata", ".tbss", ".ldata", ".lbss"};
-    if (ks_str_starts(section, ".data.rel.ro"))
-        return false;
-    for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++)
-        if (ks_str_starts(section, writable[i]))
-            return strchr("bBdDuV", type) != NULL;
-    return type == 'C' || (strchr("bBdD", type) && !ks_str_starts(section, ".nvFatBinSegment"));
-}
-
-const char *ks_symtab_mutable_state(const struct ks_symtab *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (is_writable(t->data[i].type, t->data[i].section) && !is_harmless_variable(t->data[i].name))
-            return t->data[i].name;
-    return NULL;
+    struct ks_object o;
+    KS_AUTO_STR struct ks_str reason = KS_STR_INIT;
+    KS_TRY(ks_object_read_host(object, &o, err));
+    bool none = ks_state_check(NULL, &o, &reason);
+    ks_object_release(&o);
+    return none ? KS_OK : ks_fail(err, KS_ERR_UNSUPPORTED, "%s %s, which two versions cannot share", what, ks_str_cstr(&reason));
 }

@@ -1,7 +1,8 @@
 /* The two gates that read the object: interface and admission. */
-#include "harness/object.h"
+#include "harness/elf.h"
 
-#include <stdio.h>
+#include <elf.h>
+#include <stdint.h>
 #include <string.h>
 
 /* `word` stands in `text` and is not part of a longer identifier. */
@@ -67,59 +68,28 @@ bool ks_interface_check(const struct ks_object *baseline, const struct ks_object
     return true;
 }
 
-static const struct {
-    bool allowed;
-    const char *pattern;
-} undefined_rules[] = {
-#define X(allowed, pattern) {allowed, pattern},
+static const char *const undefined_allowed[] = {
+#define X(pattern) pattern,
 #include "harness/allow_undefined.def"
 #undef X
 };
 
+/* The runtime's functions for a default stream of each thread go by another name. */
+static bool same_name(const char *name, const char *allowed)
+{
+    size_t n = strlen(allowed);
+    if (strncmp(name, allowed, n) != 0)
+        return false;
+    return !name[n] || (strstr(allowed, "cuda") && (ks_streq(name + n, "_ptsz") || ks_streq(name + n, "_ptds")));
+}
+
 bool ks_admission_symbol_allowed(const char *name)
 {
-    for (size_t i = 0; i < sizeof undefined_rules / sizeof *undefined_rules; i++) {
-        const char *pattern = undefined_rules[i].pattern, *star = strchr(pattern, '*');
-        bool hit = star ? strncmp(name, pattern, (size_t)(star - pattern)) == 0 && ks_str_ends(name, star + 1)
-                        : strcmp(name, pattern) == 0;
-        if (hit)
-            return undefined_rules[i].allowed;
-    }
-    return false;
-}
-
-/* The host-side shadow that nvcc makes of a __device__ or __constant__ variable: its name is in the PTX. */
-static bool is_device_shadow(const struct ks_object *o, const char *name)
-{
-    const char *plain = name;
-    int digits = 0;
-    size_t len = 0;
-    if (sscanf(name, "_ZL%zu%n", &len, &digits) == 1 && strlen(name + digits) == len)
-        plain = name + digits;
-    const char *ptx = ks_str_cstr(&o->ptx);
-    size_t n = strlen(plain);
-    for (const char *p = ptx; (p = strstr(p, plain)) != NULL; p += n) {
-        const char *line = p;
-        while (line > ptx && line[-1] != '\n')
-            line--;
-        while (*line == ' ' || *line == '\t')
-            line++;
-        bool variable = strncmp(line, ".global", 7) == 0 || strncmp(line, ".const", 6) == 0 ||
-                        strncmp(line, ".visible .global", 16) == 0 || strncmp(line, ".visible .const", 15) == 0;
-        if (variable && (p[n] == ';' || p[n] == '[' || p[n] == ' ' || p[n] == '='))
+    for (size_t i = 0; i < sizeof undefined_allowed / sizeof *undefined_allowed; i++) {
+        const char *pattern = undefined_allowed[i], *star = strchr(pattern, '*');
+        if (star ? strncmp(name, pattern, (size_t)(star - pattern)) == 0 : same_name(name, pattern))
             return true;
     }
-    return false;
-}
-
-/* Host state that every nvcc object has. */
-static bool is_glue(const char *name)
-{
-    static const char *const glue[] = {"__device_stub_", "__cudaFatCubinHandle", "__fatDeviceText", "__nv_", "__module_id_str",
-                                       "DW.ref.",        "__fatbinwrap"};
-    for (size_t i = 0; i < sizeof glue / sizeof *glue; i++)
-        if (strstr(name, glue[i]))
-            return true;
     return false;
 }
 
@@ -209,26 +179,96 @@ static bool device_code_check(const struct ks_object *baseline, const struct ks_
     return true;
 }
 
-bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
+/* Names that only nvcc's glue has a use for: code run when the program ends, and device code from elsewhere. */
+static bool is_for_glue(const char *name)
+{
+    static const char *const names[] = {"atexit", "__cudaRegister*", "__cudaUnregister*", "__cudaInitModule"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (ks_streq(name, names[i]) || (ks_str_ends(names[i], "*") && strncmp(name, names[i], strlen(names[i]) - 1) == 0))
+            return true;
+    return false;
+}
+
+static size_t uses_outside_glue(const struct ks_object *o, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < o->n_relocs; i++) {
+        const struct ks_reloc *r = &o->relocs[i];
+        n += ks_streq(o->symbols[r->symbol].name, name) &&
+             !ks_symbol_is_glue_function(ks_object_symbol_at(o, r->section, r->off_byte));
+    }
+    return n;
+}
+
+/* Everything undefined is allowed, or the original's too. */
+static bool undefined_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
 {
     for (size_t i = 0; i < candidate->n_symbols; i++) {
         const struct ks_symbol *c = &candidate->symbols[i], *b;
-        if (!c->defined && !ks_admission_symbol_allowed(c->name)) {
-            b = ks_object_symbol(baseline, c->name);
-            if (!b || b->defined) {
-                ks_str_addf(reason, "host code calls '%s', which is not on the allow-list and which the original does not call",
-                            c->name);
-                return false;
-            }
+        if (c->defined)
+            continue;
+        b = ks_object_symbol(baseline, c->name);
+        if (!ks_admission_symbol_allowed(c->name) && (!b || b->defined)) {
+            ks_str_addf(reason, "host code calls '%s', which is not on the allow-list and which the original does not call",
+                        c->name);
+            return false;
         }
-        if (c->state && !is_glue(c->name) && !is_device_shadow(candidate, c->name)) {
-            b = ks_object_symbol(baseline, c->name);
-            if (!b || !b->state) {
-                ks_str_addf(reason, "keeps host state between calls: variable '%s'", c->name);
-                return false;
-            }
+        if (is_for_glue(c->name) && uses_outside_glue(candidate, c->name) > uses_outside_glue(baseline, c->name)) {
+            ks_str_addf(reason, "host code calls '%s', which only the compiler's own code may", c->name);
+            return false;
         }
     }
+    return true;
+}
+
+static size_t section_bytes(const struct ks_object *o, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < o->n_sections; i++)
+        if (ks_streq(o->sections[i].name, name) && (o->sections[i].flags & SHF_EXECINSTR))
+            n += o->sections[i].size_bytes;
+    return n;
+}
+
+/* Code lies where compilers put functions: what stands in .init or .fini runs before or after main; an executable
+ * .note.GNU-stack asks for a stack that can hold code. */
+static bool sections_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
+{
+    for (size_t i = 1; i < candidate->n_sections; i++) {
+        const struct ks_section *s = &candidate->sections[i];
+        if (!(s->flags & SHF_EXECINSTR) || ks_streq(s->name, ".text") || ks_str_starts(s->name, ".text."))
+            continue;
+        if (!ks_streq(s->name, ".note.GNU-stack") && s->size_bytes == 0)
+            continue;
+        size_t allowed = section_bytes(baseline, s->name);
+        if (allowed == 0 || section_bytes(candidate, s->name) != allowed) {
+            ks_str_addf(reason, "has code in section '%s', where the original has other code or none", s->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Bytes of the constructor that a relocation names, 0: nvcc's registration, which every object has. */
+static size_t constructor_bytes(const struct ks_object *o, const struct ks_reloc *r)
+{
+    const struct ks_symbol *to = &o->symbols[r->symbol];
+    const struct ks_symbol *f = ks_object_symbol_at(o, to->section, to->value + (uint64_t)r->addend);
+    return ks_symbol_is_glue_function(f) ? 0 : f ? f->size_bytes : SIZE_MAX;
+}
+
+static bool has_constructor(const struct ks_object *o, size_t bytes)
+{
+    for (size_t i = 0; i < o->n_relocs; i++)
+        if (o->sections[o->relocs[i].section].type == SHT_INIT_ARRAY && constructor_bytes(o, &o->relocs[i]) == bytes)
+            return true;
+    return false;
+}
+
+/* No more constructors than the original has, and each is nvcc's registration or as long as one of the original's (iostream's).
+ */
+static bool constructors_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
+{
     if (candidate->constructors_bytes > baseline->constructors_bytes ||
         candidate->destructors_bytes > baseline->destructors_bytes) {
         ks_str_addf(reason, "runs code before or after main: %zu bytes of constructors where the original has %zu",
@@ -236,8 +276,28 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
                     baseline->constructors_bytes + baseline->destructors_bytes);
         return false;
     }
+    for (size_t i = 0; i < candidate->n_relocs; i++) {
+        const struct ks_reloc *r = &candidate->relocs[i];
+        size_t bytes = candidate->sections[r->section].type == SHT_INIT_ARRAY ? constructor_bytes(candidate, r) : 0;
+        if (bytes > 0 && !has_constructor(baseline, bytes)) {
+            ks_str_add(reason, "runs code before or after main: a constructor that the original does not have");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
+{
+    if (!undefined_check(baseline, candidate, reason) || !constructors_check(baseline, candidate, reason) ||
+        !sections_check(baseline, candidate, reason))
+        return false;
     if (candidate->n_syscalls > baseline->n_syscalls) {
         ks_str_add(reason, "host code contains a system call instruction");
+        return false;
+    }
+    if (candidate->n_clocks > baseline->n_clocks) {
+        ks_str_add(reason, "host code reads the processor's clock or its random numbers");
         return false;
     }
     if (candidate->n_indirect > baseline->n_indirect) {
@@ -248,5 +308,5 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
         ks_str_addf(reason, "has %zu fat binaries where the original has %zu", candidate->n_fatbins, baseline->n_fatbins);
         return false;
     }
-    return device_code_check(baseline, candidate, reason);
+    return device_code_check(baseline, candidate, reason) && ks_state_check(baseline, candidate, reason);
 }

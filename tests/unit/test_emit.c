@@ -233,38 +233,51 @@ TEST(a_signature_that_cannot_be_passed_on_is_refused)
     CHECK_CONTAINS(err.message, "neither void nor");
 }
 
-static const char *state_of(const char *name, char type, const char *section)
+/* What emission says about a C file: "" nothing. */
+static void state_of(const char *text, const char *part)
 {
-    struct ks_symtab t = {0};
-    t.data = ks_vec_grow_(NULL, &t.cap, sizeof(*t.data));
-    t.data[0].name = (char *)name;
-    t.data[0].section = (char *)section;
-    t.data[0].type = type;
-    t.n = 1;
-    const char *found = ks_symtab_mutable_state(&t);
-    free(t.data);
-    return found;
+    struct ks_err err = {0};
+    KS_AUTO_FREE char *dir = NULL;
+    KS_AUTO_STR struct ks_str c = KS_STR_INIT, o = KS_STR_INIT;
+    CHECK_OK(ks_dir_make_temp("test-emit", &dir, &err));
+    ks_path_join(&c, dir, "v.c");
+    ks_path_join(&o, dir, "v.o");
+    CHECK_OK(ks_file_write_atomic(c.data, text, strlen(text), 0644, &err));
+    char *const cc[] = {"gcc", "-fPIC", "-c", c.data, "-o", o.data, NULL};
+    CHECK_OK(ks_tool_run(cc, NULL, &err));
+    enum ks_code code = ks_emit_check_state(o.data, "the unit", &err);
+    CHECK_INT(code, part[0] ? KS_ERR_UNSUPPORTED : KS_OK);
+    if (part[0])
+        CHECK_CONTAINS(err.message, part);
+    CHECK_OK(ks_dir_remove(dir, &err));
 }
 
+#define USED "__attribute__((used)) static "
 TEST(variables_that_outlive_a_call_are_told_from_nvccs_own)
 {
-    CHECK_STR(state_of("counter", 'B', ".bss"), "counter");
-    CHECK_STR(state_of("_ZL7scratch", 'b', ".bss"), "_ZL7scratch");
-    CHECK_STR(state_of("table", 'D', ".data"), "table");
-    CHECK_STR(state_of("shared", 'C', "*COM*"), "shared");
-    CHECK_STR(state_of("_ZZ4mainE5cache", 'b', ".bss"), "_ZZ4mainE5cache");
-    CHECK_STR(state_of("_ZZ2h2iE2n2", 'u', ".bss._ZZ2h2iE2n2"), "_ZZ2h2iE2n2");
-    CHECK_STR(state_of("_ZGVZ4mainE5cache", 'b', ".bss"), "_ZGVZ4mainE5cache");
-    CHECK(state_of("_ZZ2h3IiET_S0_E2c3", 'u', ".rodata._ZZ2h3IiET_S0_E2c3") == NULL);
-    CHECK(state_of("_ZZ2goE5names", 'd', ".data.rel.ro.local") == NULL);
-    CHECK(state_of("_ZZL26__device_stub__Z2ktIfEvPT_PfE3__f", 'b', ".bss") == NULL);
-    CHECK(state_of("_ZGVZL20__device_stub__Z1kPfPfE5__tmp", 'b', ".bss") == NULL);
-    CHECK(state_of("_ZZL22____nv_dummy_param_refPvE5__ref", 'b', ".bss") == NULL);
-    CHECK(state_of("DW.ref.__gxx_personality_v0", 'V', ".data.rel.local.DW.ref.__gxx_personality_v0") == NULL);
-    CHECK(state_of("_ZL15__fatDeviceText", 'd', ".nvFatBinSegment") == NULL);
-    CHECK(state_of("_ZL20__cudaFatCubinHandle", 'b', ".bss") == NULL);
-    CHECK(state_of("_ZL5names", 'r', ".rodata") == NULL);
-    CHECK(state_of("function", 'T', ".text") == NULL);
+    state_of("int f(int i) { static const int t[] = {1, 2, 3}; static const char *const n[] = {\"a\"}; return t[i] + *n[0]; }\n",
+             "");
+    state_of("int counter;\n", "variable 'counter'");
+    state_of("int f(void) { static int calls; return ++calls; }\n", "variable 'calls.");
+    state_of("int table[2] = {1};\n", "variable 'table'");
+    state_of("__attribute__((common)) int shared;\n", "variable 'shared'");
+    state_of("__thread int each;\n", "variable 'each'");
+    state_of("const char *text = \"a\";\n", "variable 'text'");
+    state_of("__attribute__((section(\"mine\"))) int counter;\n", "variable 'counter'");
+    state_of("__attribute__((section(\".nvFatBinSegment2\"))) int counter = 1;\n", "variable 'counter'");
+    state_of(USED "int c __asm__(\".Lcalls\");\nint f(void) { return ++c; }\n", "4 bytes without a name in section '.bss'");
+    state_of(USED "int __nv_calls;\n", "variable '__nv_calls'");
+    state_of(USED "char c __asm__(\"_ZStL8__ioinit\");\n", "variable '_ZStL8__ioinit'");
+    state_of(USED "long h __asm__(\"_ZL20__cudaFatCubinHandle\");\n", "");
+    state_of(USED "long h[2] __asm__(\"_ZL20__cudaFatCubinHandle\");\n", "variable '_ZL20__cudaFatCubinHandle'");
+    state_of(USED "long h __asm__(\"_ZZ21__device_stub__Z1kPfPfE8__handle\");\n", "");
+    state_of(USED "long h __asm__(\"_ZZ20__device_stub__Z1kPfPfE8__handle2\");\n", "__handle2'");
+    state_of(USED "long h __asm__(\"_ZZ4mainE8__handle\");\n", "variable '_ZZ4mainE8__handle'");
+    state_of(USED "int h __asm__(\"_ZZ21__device_stub__Z1kPfPfE5__tmp\");\n", "__tmp'");
+}
+
+TEST(what_other_objects_may_see_is_told_by_its_type)
+{
     CHECK(ks_symbol_is_global_definition('T') && ks_symbol_is_global_definition('W') && ks_symbol_is_global_definition('u'));
     CHECK(!ks_symbol_is_global_definition('U') && !ks_symbol_is_global_definition('t') && !ks_symbol_is_global_definition('w'));
 }

@@ -91,6 +91,39 @@ TEST(an_object_built_again_is_recognised)
     ks_built_free(changed);
 }
 
+/* The same bytes of code, and other things that they stand for. */
+TEST(what_code_refers_to_is_part_of_what_was_judged)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-c", "dir/unit.cu", NULL};
+    static const char *const heads[] = {
+        "#define K k1\n#define N 3\n#define TEXT \"one\"\n", "#define K k2\n#define N 3\n#define TEXT \"one\"\n",
+        "#define K k1\n#define N 5\n#define TEXT \"one\"\n", "#define K k1\n#define N 3\n#define TEXT \"two\"\n"};
+    static const char body[] =
+        "#include <cuda_runtime.h>\n#include <stdexcept>\n#include <assert.h>\n"
+        "static __global__ void k1(float *y) { y[0] = 1; }\nstatic __global__ void k2(float *y) { y[0] = 2; }\n"
+        "void go(float *y, int n, cudaStream_t s) { static const int t[4] = {1, 2, N, 4}; assert(n < 1000);\n"
+        "if (n == 77) throw std::runtime_error(TEXT); K<<<1, t[n & 3], 0, s>>>(y); }\nvoid *keep() { return (void *)(n_ ? k1 : "
+        "k2); }\n";
+    char hashes[4][65];
+    for (size_t i = 0; i < 4; i++) {
+        struct ks_session_options o = {
+            .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 3, .arch = "sm_90a", .work_dir = work};
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        struct ks_built *b = NULL, *again = NULL;
+        struct ks_err err;
+        ks_str_addf(&text, "%sstatic volatile const int n_ = 0;\n%s", heads[i], body);
+        CHECK_OK(ks_build_object(&o, text.data, text.len, "first", 120000, &b, &err));
+        o.device = KS_DEVICE_CUDA;
+        CHECK_OK(ks_build_object(&o, text.data, text.len, "in/another", 120000, &again, &err));
+        CHECK_STR(b->object_hash, again->object_hash);
+        memcpy(hashes[i], b->object_hash, 65);
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(hashes[i], hashes[k]) != 0);
+        ks_built_free(b);
+        ks_built_free(again);
+    }
+}
+
 TEST(a_byte_order_mark_stays_in_front)
 {
     struct ks_built *b = build("\xef\xbb\xbf#include <cuda_runtime.h>\n__global__ void k(float *y) { y[0] = 1; }\n"
@@ -153,7 +186,25 @@ TEST(host_state_constructors_and_foreign_calls_are_refused)
         {"__global__ void c(long *y) { *y = clock64(); }\n", "device code reads %clock"},
         {"__global__ void c(long *y) { asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(*y)); }\n",
          "device code reads %globaltimer"},
-        {"static __attribute__((used)) void f() { static thread_local int t; t++; }\n", "keeps host state between calls"},
+        {"static __attribute__((used)) void f() { static thread_local int t; t++; }\n", "host code calls '__tls_get_addr'"},
+        {"static __attribute__((used)) thread_local int each;\n", "keeps host state between calls: variable '_ZL4each'"},
+        {"static int calls __asm__(\".Lcalls\");\nint count() { return ++calls; }\n", "without a name in section '.bss'"},
+        {"static char calls __asm__(\"_ZL22__nv_inited_managed_rt\");\nint count() { return ++calls; }\n",
+         "'_Z5countv' uses '_ZL22__nv_inited_managed_rt', which belongs to code of the compiler"},
+        {"static int calls __asm__(\"_ZZ19__device_stub__Z1cPfPfE5__tmp\");\nint count() { return ++calls; }\n", "__tmp'"},
+        {"static bool f __asm__(\"_ZZ20__device_stub__Z1cPfPfE5__tmp\");\nvoid __device_stub_x() { f = !f; }\n",
+         "where there are 1 kernels"},
+        {"__constant__ int last;\n__global__ void c(int *y) { *y = last; }\nstatic __attribute__((used)) void f(int *v) { "
+         "asm volatile(\"incl _ZL4last(%%rip)\" ::: \"memory\"); }\n",
+         "'_ZL1fPi' uses '_ZL4last', which belongs to the device"},
+        {"#include <stdlib.h>\nstatic void later() { asm volatile(\"nop\"); }\nvoid f() { atexit(later); }\n",
+         "host code calls 'atexit', which only the compiler's own code may"},
+        {"asm(\".pushsection .init,\\\"ax\\\",@progbits\\n nop\\n .popsection\");\n", "has code in section '.init'"},
+        {"asm(\".pushsection .note.GNU-stack,\\\"x\\\",@progbits\\n .popsection\");\n", "has code in section '.note.GNU-stack'"},
+        {"static __attribute__((used)) unsigned long f() { return __builtin_ia32_rdtsc(); }\n", "reads the processor's clock"},
+        {"#include <stdio.h>\nstatic __attribute__((used)) void f() { puts(\"\"); }\n", "host code calls 'puts'"},
+        {"static __attribute__((used)) void f() { float t; cudaEventElapsedTime(&t, 0, 0); }\n",
+         "host code calls 'cudaEventElapsedTime"},
     };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         struct ks_built *c;

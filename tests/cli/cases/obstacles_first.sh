@@ -3,7 +3,7 @@ unit; good_candidate 1
 echo 'int calls;' >>unit.cu
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
-expect_err "has a variable that outlives a call ('calls')"
+expect_err "keeps host state between calls: variable 'calls', which two versions cannot share"
 expect_no_err "trial 1"
 unit
 agent --kscc-agent=file:cand -c unit.cu -o /dev/null
