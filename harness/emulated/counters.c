@@ -1,5 +1,6 @@
 #include "harness/emulated/counters.h"
 
+#include <math.h>
 #include <sys/mman.h>
 
 /* From the workers' per-pc counts of a launch to its counters, and from counters to JSON. */
@@ -37,19 +38,31 @@ static void add_line(struct emu_counters *c, const struct emu_launch *l, uint32_
     at->shared_wavefronts += (double)m->s_wavefronts * scale;
 }
 
-static void add_memory(struct emu_counters *c, const struct emu_insn *in, const struct emu_info *info,
+/* L1 was emptied between blocks, but a table that fits it stays there for the blocks that follow on an SM. */
+static double missing(const struct emu_launch *l, const struct emu_mem_count *m, double scale)
+{
+    double misses = (double)m->g_misses * scale, range = (double)(m->hi - m->lo) + 4,
+           most = range / EMU_SECTOR * l->emu->arch->sms;
+    return range <= EMU_L1_SECTORS * EMU_SECTOR / 2 && misses > most ? most : misses;
+}
+
+static void add_memory(struct emu_counters *c, const struct emu_launch *l, const struct emu_insn *in, const struct emu_info *info,
                        const struct emu_mem_count *m, double scale)
 {
     double req = (double)m->g_requests * scale, sec = (double)m->g_sectors * scale, bytes = (double)m->g_bytes * scale;
     double sreq = (double)m->s_requests * scale, swf = (double)m->s_wavefronts * scale;
     double lines = (double)m->g_lines * scale;
     if (info->cls != EMU_CLASS_store && info->cls != EMU_CLASS_atomic) {
-        c->l1_miss_sectors += (double)m->g_misses * scale;
-        c->l1_miss_lines += (double)m->g_miss_lines * scale;
+        double miss = missing(l, m, scale);
+        c->l1_miss_sectors += miss;
+        c->l1_miss_lines += m->g_misses ? (double)m->g_miss_lines * miss / (double)m->g_misses : 0;
     }
     c->local_requests += (double)m->l_requests * scale;
     c->local_bytes += (double)m->l_bytes * scale;
     c->shared_ideal += (double)m->s_ideal * scale;
+    const struct ptx_insn *ptx = info->ptx; /* wmma.store is of the tensor class */
+    bool stores =
+        info->cls == EMU_CLASS_store || (info->cls == EMU_CLASS_tensor && ptx && ptx->n_mods && ks_streq(ptx->mods[0], "store"));
     if (info->cls == EMU_CLASS_atomic) {
         c->global_atomic_requests += req;
         c->global_atomic_sectors += sec;
@@ -57,8 +70,8 @@ static void add_memory(struct emu_counters *c, const struct emu_insn *in, const 
         *(is_float ? &c->global_atomic_float_passes : &c->global_atomic_passes) += m->g_requests ? (double)m->serial * scale : 0;
         c->shared_atomic_requests += sreq;
         c->shared_atomic_serial += m->s_requests ? (double)m->serial * scale : 0;
-        c->shared_store_wavefronts += swf;
-    } else if (info->cls == EMU_CLASS_store) {
+        c->shared_atomic_wavefronts += swf;
+    } else if (stores) {
         c->global_store_requests += req;
         c->global_store_sectors += sec;
         c->global_store_lines += lines;
@@ -85,7 +98,9 @@ static void add_insn(struct emu_counters *c, const struct emu_insn *in, const st
     c->issued_lanes += lanes * scale;
     c->thread_insts += active * scale;
     c->by_class[info->cls] += warps * scale;
-    c->pipe_insts[info->cls] += warps * info->expands * scale;
+    double pipe =
+        info->cls == EMU_CLASS_int && info->expands > 4 ? info->expands / 2.0 : info->expands; /* two pipes share a division */
+    c->pipe_insts[info->cls] += warps * pipe * scale;
     c->machine_insts += warps * info->expands * scale;
     if (in->flow == EMU_FLOW_BRA || in->flow == EMU_FLOW_BRX)
         c->branch_insts += warps * scale;
@@ -143,6 +158,26 @@ static double take_unique(struct ks_emu *emu, const struct emu_launch *l, uint8_
     return (double)n * EMU_SECTOR;
 }
 
+/* Different bytes that all blocks touch, from those that the blocks run touched (`unique`) and the sum of what each of these
+ * fetched: blocks that share data meet it again.  As if each fetch hit one of N places at random: unique = N (1 - exp(-sum / N)).
+ */
+static double whole_unique(double unique, double sum, double scale)
+{
+    if (scale <= 1 || unique <= 0)
+        return unique;
+    if (sum <= unique * 1.001)
+        return unique * scale;
+    double lo = unique, hi = unique * 1e6;
+    for (int i = 0; i < 60; i++) {
+        double n = sqrt(lo * hi);
+        if (n * (1 - exp(-sum / n)) < unique)
+            lo = n;
+        else
+            hi = n;
+    }
+    return lo * (1 - exp(-sum * scale / lo));
+}
+
 static void merge(struct emu_counters *to, const struct emu_counters *from)
 {
 #define X(name) to->name += from->name;
@@ -191,13 +226,17 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
             w += workers[i].warp_diff[pc];
             lanes += workers[i].lane_diff[pc];
             off += workers[i].pred_off[pc];
-            for (size_t k = 0; k < offsetof(struct emu_mem_count, slices) / sizeof(uint64_t); k++)
+            for (size_t k = 0; k < offsetof(struct emu_mem_count, lo) / sizeof(uint64_t); k++)
                 to[k] += from[k];
             mem[pc].slices |= workers[i].mem[pc].slices;
+            if (workers[i].mem[pc].hi) {
+                mem[pc].lo = !mem[pc].hi || workers[i].mem[pc].lo < mem[pc].lo ? workers[i].mem[pc].lo : mem[pc].lo;
+                mem[pc].hi = workers[i].mem[pc].hi > mem[pc].hi ? workers[i].mem[pc].hi : mem[pc].hi;
+            }
         }
         warps[pc] = (double)w;
         add_insn(&c, &p->code[pc], &p->info[pc], (double)w, (double)lanes, (double)off, scale);
-        add_memory(&c, &p->code[pc], &p->info[pc], &mem[pc], scale);
+        add_memory(&c, l, &p->code[pc], &p->info[pc], &mem[pc], scale);
         slices |= mem[pc].slices;
         if (mem[pc].g_requests || mem[pc].s_requests)
             add_line(total, l, pc, (double)w, &mem[pc], scale);
@@ -206,9 +245,11 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
     c.barriers = barriers * scale;
     double fetched, ignored;
     c.global_atomic_slices = __builtin_popcountll(slices);
-    c.l2_unique_read_bytes = take_unique(emu, l, emu->read_plane, &fetched) * scale;
-    c.l2_unique_write_bytes = take_unique(emu, l, emu->write_plane, &ignored) * scale;
-    c.dram_read_bytes = fetched * scale;
+    double read = take_unique(emu, l, emu->read_plane, &fetched), written = take_unique(emu, l, emu->write_plane, &ignored);
+    c.l2_unique_read_bytes = whole_unique(read, c.l1_miss_sectors / scale * EMU_SECTOR, scale);
+    c.l2_unique_write_bytes =
+        whole_unique(written, (c.global_store_sectors + c.global_atomic_sectors) / scale * EMU_SECTOR, scale);
+    c.dram_read_bytes = read > 0 ? fetched / read * c.l2_unique_read_bytes : 0;
     memcpy(c.grid, l->grid, sizeof(c.grid));
     memcpy(c.block, l->block, sizeof(c.block));
     ks_emu_occupancy(emu->arch, l->threads_per_block, (uint32_t)l->registers, l->shared_bytes, &c.occupancy);
@@ -278,7 +319,8 @@ static struct ks_json *to_json(struct emu_counters *c)
     EMU_COUNTERS(X)
 #undef X
     ks_json_set_num(j, "l2_unique_bytes", c->l2_unique_read_bytes + c->l2_unique_write_bytes);
-    ks_json_set_num(j, "shared_conflicts", c->shared_load_wavefronts + c->shared_store_wavefronts - c->shared_ideal);
+    ks_json_set_num(j, "shared_conflicts",
+                    c->shared_load_wavefronts + c->shared_store_wavefronts + c->shared_atomic_wavefronts - c->shared_ideal);
     ks_json_set_num(j, "active_lanes_avg", c->warp_insts > 0 ? c->thread_insts / c->warp_insts : 0);
     struct ks_json *classes = ks_json_object();
     for (int k = 0; k < EMU_N_CLASSES; k++)

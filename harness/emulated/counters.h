@@ -14,7 +14,7 @@
     X(global_atomic_requests) X(global_atomic_sectors) X(global_atomic_passes) X(global_atomic_float_passes) X(global_atomic_slices) \
     X(l1_miss_sectors) X(l1_miss_lines) X(l2_unique_read_bytes) X(l2_unique_write_bytes) X(dram_read_bytes) \
     X(shared_load_requests) X(shared_load_wavefronts) X(shared_store_requests) X(shared_store_wavefronts) \
-    X(shared_atomic_requests) X(shared_atomic_serial) X(shared_ideal) \
+    X(shared_atomic_requests) X(shared_atomic_wavefronts) X(shared_atomic_serial) X(shared_ideal) \
     X(local_requests) X(local_bytes) X(barriers) X(flops_fp32) X(flops_fp16) X(flops_fp64) X(flops_tensor)
 /* clang-format on */
 
@@ -26,8 +26,9 @@ struct emu_line_count {
 
 #define EMU_MODEL_TERMS(X)                                                                                                       \
     X(issue)                                                                                                                     \
-    X(int) X(fp32) X(fp64) X(fp16) X(special) X(tensor) X(lsu) X(shared) X(l2) X(l2_write) X(dram) X(atomic) X(barrier)          \
-        X(dispatch) X(latency)
+    X(int)                                                                                                                       \
+    X(fp32) X(fp64) X(fp16) X(special) X(tensor) X(lsu) X(shared) X(l2) X(l2_write) X(dram) X(atomic) X(barrier) X(dispatch)     \
+        X(latency)
 struct emu_model_terms {
 #define X(name) double name##_ns;
     EMU_MODEL_TERMS(X)
@@ -60,6 +61,8 @@ double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool
 /* Latency in clocks of a warp alone through straight code [from, to), and its machine instructions. */
 double ks_emu_model_chain(const struct emu_arch *a, const struct emu_program *p, uint32_t from, uint32_t to,
                           const struct emu_mem_count *mem, double dram_share);
-uint32_t ks_emu_model_expands(const struct ptx_insn *in); /* machine instructions a PTX instruction becomes */
+uint32_t ks_emu_model_expands(
+    const struct ptx_insn *in,
+    size_t n_before); /* n_before: instructions of its function before it; machine instructions a PTX instruction becomes */
 
 #endif

@@ -418,7 +418,7 @@ enum ks_code ks_emu_decode_insn(struct emu_dec *d)
         info->cls = info->weight ? (uint8_t)class_of(d, op) : (uint8_t)EMU_CLASS_other;
         if (info->weight && !info->flops)
             info->flops = flops_of(d, op);
-        info->expands = info->weight ? (uint8_t)ks_emu_model_expands(d->in) : 0;
+        info->expands = info->weight ? (uint8_t)ks_emu_model_expands(d->in, (size_t)(d->in - d->func->insns)) : 0;
     }
     return KS_OK;
 }

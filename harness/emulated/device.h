@@ -48,6 +48,7 @@ struct emu_mem_count {
     uint64_t s_requests, s_wavefronts, s_ideal;
     uint64_t l_requests, l_bytes;
     uint64_t serial; /* atomics: passes, one for each time a sector (or a shared word) must be updated again for a request */
+    uint64_t lo, hi; /* loads: addresses, less the arena's; hi 0: none */
     uint64_t slices; /* atomics: bit set of the 512-byte stretches touched, modulo 64: parts of L2 that work side by side */
 };
 
@@ -235,6 +236,7 @@ struct emu_access {
     uint32_t mask;
     uint32_t bytes; /* per lane */
     bool store, atomic;
+    bool uncounted; /* the handler counts */
 };
 void ks_emu_check_init_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 void ks_emu_mark_init_global(struct emu_warp *w, const struct emu_access *x);

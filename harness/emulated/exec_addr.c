@@ -80,11 +80,12 @@ static uint64_t l1_misses(struct emu_warp *w, uint64_t sector, uint64_t n)
 
 /* Atomics: how often each sector of the request has to be updated one after the other, by lanes on one address; the parts of L2.
  * Lanes that add one value to one address for no result are joined by the compiler. */
-static void count_atomic(struct emu_mem_count *c, const struct emu_insn *in, const struct emu_access *x, uint64_t base)
+static void count_atomic(struct emu_mem_count *c, const struct emu_insn *in, const struct emu_access *x, uint64_t base,
+                         bool unused)
 {
     uint64_t sector[EMU_LANES];
     uint32_t times[EMU_LANES], n = 0;
-    bool joined = in->d == EMU_NONE && in->vec == 1 && ks_ptx_type_class((enum ptx_type)in->type) != PTX_CLASS_F;
+    bool joined = unused && in->vec == 1 && ks_ptx_type_class((enum ptx_type)in->type) != PTX_CLASS_F;
     for (int i = 0; i < EMU_LANES; i++) {
         if (!emu_lane(x->mask, i))
             continue;
@@ -136,6 +137,19 @@ static void count_scattered(struct emu_warp *w, struct emu_mem_count *c, const s
     c->g_sectors += n;
 }
 
+static void note_range(struct emu_mem_count *c, const struct emu_access *x, uint64_t base)
+{
+    uint64_t lo = c->hi ? c->lo : UINT64_MAX, hi = c->hi;
+    FOR_LANES(i)
+    {
+        uint64_t at = x->ad[i] - base;
+        lo = at < lo ? at : lo;
+        hi = at > hi ? at : hi;
+    }
+    c->lo = lo;
+    c->hi = hi;
+}
+
 static void count_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
 {
     struct emu_worker *wk = w->worker;
@@ -145,9 +159,11 @@ static void count_global(struct emu_warp *w, const struct emu_insn *in, const st
     uint8_t *plane = x->store || x->atomic ? emu->write_plane : emu->read_plane;
     c->g_requests++;
     c->g_bytes += (uint64_t)__builtin_popcount(x->mask) * x->bytes;
+    if (!x->store && !x->atomic)
+        note_range(c, x, base);
     int64_t stride;
     if (x->atomic)
-        count_atomic(c, in, x, base);
+        count_atomic(c, in, x, base, wk->launch->program->info[ks_emu_pc(w, in)].unused);
     if (!is_affine(x, &stride) || stride < -32 || stride > 32) {
         count_scattered(w, c, x, base, plane);
         return;
@@ -228,6 +244,22 @@ static void count_shared(struct emu_warp *w, const struct emu_insn *in, const st
         }
         c->serial += worst;
     }
+}
+
+/* x: addresses not yet resolved, all in one space; what lies outside of every space is left to the access itself. */
+void ks_emu_count(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
+{
+    struct emu_access part[3] = {*x, *x, {.mask = 0}};
+    if (in->space == PTX_GENERIC)
+        ks_emu_split_generic(w, x, part);
+    else
+        part[in->space == PTX_SHARED ? 0 : 1].mask = 0;
+    uint64_t base = (uint64_t)(uintptr_t)w->worker->launch->emu->arena, bytes = w->worker->launch->emu->arena_bytes, out = 0;
+    FOR_LANES(i) out |= part[0].ad[i] - base >= bytes - x->bytes;
+    if (part[0].mask && !out)
+        count_global(w, in, &part[0]);
+    if (part[1].mask)
+        count_shared(w, in, &part[1]);
 }
 
 /* Before lanes are told apart: equal offsets of all lanes lie side by side in hardware. */
@@ -335,7 +367,7 @@ bool ks_emu_resolve_global(struct emu_warp *w, const struct emu_insn *in, struct
         if (!in_bounds_slow(w, x, cache))
             return false;
     }
-    if (l->counting)
+    if (l->counting && !x->uncounted)
         count_global(w, in, x);
     if (l->checks & KS_EMU_CHECK_INIT) {
         if (!x->store)
@@ -373,7 +405,7 @@ static bool resolve_in_block(struct emu_warp *w, const struct emu_insn *in, stru
     const struct emu_launch *l = w->worker->launch;
     if (lo < b->mbarrier_hi && hi + x->bytes > b->mbarrier_lo && (l->checks & KS_EMU_CHECK_SYNC))
         ks_emu_mbarrier_touch(w, w->pc, x, b);
-    if (l->counting)
+    if (l->counting && !x->uncounted)
         count_shared(w, in, x);
     if (b->proxy && (x->store || x->atomic)) {
         ks_emu_proxy_store(b, x);

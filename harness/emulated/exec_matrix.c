@@ -146,7 +146,7 @@ static bool wmma_slot(struct emu_warp *w, const struct emu_insn *in, const struc
     int rows = which == 'b' ? s->k : s->m, cols = which == 'a' ? s->k : s->n, per_lane = rows * cols / EMU_LANES;
     bool wide = in->sub & 1;
     uint64_t base = wide ? R64(in->a)[0] : R32(in->a)[0], stride = R32(in->b)[0];
-    *x = (struct emu_access){.bytes = in->size, .store = store, .mask = EMU_FULL};
+    *x = (struct emu_access){.bytes = in->size, .store = store, .mask = EMU_FULL, .uncounted = true};
     FOR_LANES(l)
     {
         int e = l * per_lane + slot % per_lane;
@@ -156,12 +156,39 @@ static bool wmma_slot(struct emu_warp *w, const struct emu_insn *in, const struc
     return resolve(w, in, x);
 }
 
+/* Counts a fragment's accesses as the machine makes them, whatever the order of elements here: from shared memory 16 bytes a
+ * lane, eight rows at a time, where elements are of 16 bits; else two elements a lane, four lanes a row. */
+static void wmma_count(struct emu_warp *w, const struct emu_insn *in, const struct emu_shape *s, bool store)
+{
+    char which = (char)in->type;
+    uint32_t rows = which == 'b' ? s->k : s->m, cols = which == 'a' ? s->k : s->n, column = s->flags & EMU_TENSOR_COLUMN;
+    uint64_t base = in->sub & 1 ? R64(in->a)[0] : R32(in->a)[0], stride = R32(in->b)[0];
+    uint32_t major = column ? cols : rows, minor = column ? rows : cols, wide = in->size == 2 && in->space == PTX_SHARED ? 8 : 2;
+    uint32_t lanes_row = wide == 8 ? 1 : 4, rows_once = EMU_LANES / lanes_row > major ? major : EMU_LANES / lanes_row;
+    uint32_t step = wide * lanes_row, down = wide == 8 && major > 16 ? 16 : rows_once;
+    if (!w->worker->launch->counting || in->size == 8 || minor % step || major % down)
+        return;
+    uint32_t across = EMU_LANES / lanes_row / down; /* stretches of a row side by side */
+    for (uint32_t r = 0; r < major; r += down)
+        for (uint32_t c = 0; c < minor; c += step * across) {
+            struct emu_access x = {.bytes = wide * in->size, .store = store, .mask = EMU_FULL};
+            FOR_LANES(l)
+            {
+                uint32_t lane = (uint32_t)l / lanes_row, row = r + lane % down,
+                         col = c + lane / down % across * step + (uint32_t)l % lanes_row * wide;
+                x.ad[l] = base + (row * stride + col) * in->size;
+            }
+            ks_emu_count(w, in, &x);
+        }
+}
+
 static void wmma_load(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
     struct emu_shape s;
     struct emu_access x;
     memcpy(&s, &in->imm, sizeof(s));
     (void)mask;
+    wmma_count(w, in, &s, false);
     if (in->size == 8) {
         for (int slot = 0; slot < in->n_ext; slot++) {
             if (!wmma_slot(w, in, &s, slot, false, &x))
@@ -199,6 +226,7 @@ static void wmma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t m
     struct emu_access x;
     memcpy(&s, &in->imm, sizeof(s));
     (void)mask;
+    wmma_count(w, in, &s, true);
     int each = in->size == 8 ? 1 : 4 / in->size, per_lane = s.m * s.n / EMU_LANES;
     for (int slot = 0; in->size == 8 && slot < per_lane; slot++) {
         if (!wmma_slot(w, in, &s, slot, true, &x))

@@ -132,6 +132,7 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
     static void ld_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                         \
     {                                                                                                                            \
         struct emu_access x;                                                                                                     \
+        x.uncounted = false;                                                                                                     \
         x.bytes = (uint32_t)in->size * in->vec;                                                                                  \
         x.store = x.atomic = false;                                                                                              \
         w->polls += in->flags & EMU_STRONG;                                                                                      \
@@ -142,6 +143,7 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
     static void st_##space(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)                                         \
     {                                                                                                                            \
         struct emu_access x;                                                                                                     \
+        x.uncounted = false;                                                                                                     \
         x.bytes = (uint32_t)in->size * in->vec;                                                                                  \
         x.store = true;                                                                                                          \
         w->worker->progress++;                                                                                                   \

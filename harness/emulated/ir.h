@@ -100,6 +100,7 @@ struct emu_info {
     uint8_t weight;  /* 1: counts as an instruction; 0: a helper of the one before */
     uint8_t expands; /* machine instructions it becomes: 0 for moves that vanish, many for a division (model.c) */
     uint8_t undef;   /* enum emu_undef_rule */
+    bool unused;     /* nobody reads the register it writes */
     uint32_t flops;  /* floating-point operations per lane (tensor: per warp) */
     uint32_t func;   /* index into funcs */
 };

@@ -25,8 +25,33 @@
 #define DIRTY_SHARE 0.4
 #define L1_LATENCY  34.0
 
-uint32_t ks_emu_model_expands(const struct ptx_insn *in)
+/* An operation that ptxas joins with one of the `n` instructions before it: IMAD and IMAD.WIDE, LEA, LOP3. */
+static bool is_joined(const struct ptx_insn *in, size_t n)
 {
+    static const struct {
+        const char *base, *before;
+    } pairs[] = {{"add", "mul"}, {"add", "shl"}, {"add", "shr"}, {"and", "and"}, {"or", "and"}, {"xor", "and"},
+                 {"and", "xor"}, {"xor", "xor"}, {"or", "or"},   {"or", "xor"},  {"and", "or"}};
+    if (in->n_operands != 3 || ks_str_ends(in->op, "f32") || ks_str_ends(in->op, "f64") || ks_str_ends(in->op, "f16"))
+        return false;
+    for (size_t back = 1; back <= n && back <= 6; back++) {
+        const struct ptx_insn *b = in - back;
+        if (ks_streq(b->base, "bra") || b->n_operands < 2 || b->operands[0].kind != PTX_OP_REG)
+            continue;
+        bool feeds = false;
+        for (int k = 1; k < 3; k++)
+            feeds |= in->operands[k].kind == PTX_OP_REG && in->operands[k].index == b->operands[0].index;
+        for (size_t p = 0; feeds && p < sizeof(pairs) / sizeof(*pairs); p++)
+            if (ks_streq(in->base, pairs[p].base) && ks_streq(b->base, pairs[p].before))
+                return true;
+    }
+    return false;
+}
+
+uint32_t ks_emu_model_expands(const struct ptx_insn *in, size_t n_before)
+{
+    if (is_joined(in, n_before))
+        return 0;
     const char *op = in->op, *base = in->base;
     bool wide = in->n_mods && (ks_str_ends(op, "64"));
     if (ks_streq(base, "mov") || ks_streq(base, "cvta") || ks_str_starts(op, "ld.param") || ks_str_starts(op, "cvt.u64.u32") ||
@@ -41,6 +66,8 @@ uint32_t ks_emu_model_expands(const struct ptx_insn *in)
         return wide ? 20 : 9;
     if ((ks_streq(base, "mul") || ks_streq(base, "mad")) && wide && strstr(op, "lo"))
         return 4;
+    if (ks_streq(base, "ex2") || ks_streq(base, "lg2") || ks_streq(base, "rsqrt")) /* subnormals: a test and two scalings */
+        return strstr(op, "ftz") || !ks_str_ends(op, "f32") ? 1 : 4;
     if ((ks_streq(base, "sin") || ks_streq(base, "cos")))
         return 2;
     if (wide && (ks_streq(base, "add") || ks_streq(base, "sub")) && !ks_str_ends(op, "f64"))
@@ -195,7 +222,9 @@ double ks_emu_model(const struct emu_arch *a, const struct emu_counters *c, bool
     double l1_bytes = c->global_load_bytes_requested + c->global_store_bytes_requested + c->local_bytes;
     double lsu = lines > l1_bytes / 128 ? lines : l1_bytes / 128;
     t->lsu_ns = (lsu + c->pipe_insts[EMU_CLASS_shuffle]) * (32 / a->lsu_clk) * sm;
-    t->shared_ns = (c->shared_load_wavefronts + c->shared_store_wavefronts + c->shared_atomic_serial * a->shared_atomic_clk) * sm;
+    t->shared_ns = (c->shared_load_wavefronts + c->shared_store_wavefronts + c->shared_atomic_wavefronts +
+                    c->shared_atomic_serial * a->shared_atomic_clk) *
+                   sm;
     double moved = c->l1_miss_sectors * EMU_SECTOR, miss_clk = moved / a->l2_bytes_clk_sm;
     t->l2_ns = (miss_clk > c->l1_miss_lines * L2_LINE_CLK ? miss_clk : c->l1_miss_lines * L2_LINE_CLK) * sm;
     t->l2_write_ns = (c->global_store_lines + c->global_atomic_requests) * a->l2_write_clk * sm;

@@ -334,6 +334,10 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
         peak_all = peak > peak_all ? peak : peak_all;
         lo = hi;
     }
+    for (uint32_t pc = 0; pc < p->n_code; pc++) {
+        uint32_t d = p->code[pc].d;
+        p->info[pc].unused = d == EMU_NONE || (EMU_IS_VREG(d) && first[d >> 2] == pc && last[d >> 2] == pc);
+    }
     patch(&ra, offset, n_ext);
     p->reg_bytes = region;
     p->slot_bytes = KS_ARENA_ARRAY(&p->arena, uint8_t, region / 64 + 1);

@@ -1,6 +1,7 @@
 /* Modelled times of tests/gpu/model/set.def beside the times that were measured on a real device (docs/results/model_h200.tsv):
  * rank correlation and median error, for the part that constants were chosen on and the part held out.  Usage: test_calibration
- * kernels.ptx measured.tsv [-v]; -v prints every launch with the model's terms. */
+ * kernels.ptx measured.tsv [-v | FILE]; -v prints every launch with the model's terms; FILE gets the counters, one JSON object a
+ * launch, from whole launches. */
 
 #include "tests/emulated/emu_test.h"
 
@@ -86,7 +87,17 @@ static void print_terms(const struct variant *v)
     ks_json_free(all);
 }
 
-static void run_set(bool verbose)
+static void dump(FILE *out, const struct variant *v)
+{
+    struct ks_json *all = ks_emu_counters(dev);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_json_set_str(ks_json_at(all, 0), "launch", v->name);
+    ks_json_print(ks_json_at(all, 0), &text);
+    (void)fprintf(out, "%s\n", ks_str_cstr(&text));
+    ks_json_free(all);
+}
+
+static void run_set(bool verbose, FILE *out)
 {
     for (size_t i = 0; i < n_set; i++) {
         struct variant *v = &set[i];
@@ -103,6 +114,8 @@ static void run_set(bool verbose)
         v->modelled = ok ? ks_emu_modelled_ns(dev) : NAN;
         if (verbose)
             print_terms(v);
+        if (out)
+            dump(out, v);
     }
 }
 
@@ -163,14 +176,18 @@ static void judge(int part, const char *what, double least_rank, double most_err
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        printf("usage: %s kernels.ptx measured.tsv [-v]\n", argv[0]);
+        printf("usage: %s kernels.ptx measured.tsv [-v | FILE]\n", argv[0]);
         return 2;
     }
-    struct ks_emu_config config = {.arch = "sm_90a", .counters = true, .sample_thread_insts = 8000000};
+    struct ks_emu_config config = {
+        .arch = "sm_90a", .counters = true, .sample_thread_insts = argc > 3 && strcmp(argv[3], "-v") != 0 ? 0 : 8000000};
     start_device(&config, argv[1]);
     fill();
     read_measured(argv[2]);
-    run_set(argc > 3);
+    FILE *out = argc > 3 && strcmp(argv[3], "-v") != 0 ? fopen(argv[3], "w") : NULL;
+    run_set(argc > 3 && !out, out);
+    if (out)
+        (void)fclose(out);
     judge(0, "fitted", 0.9, 0.3);
     judge(1, "held out", 0.9, 0.3);
     judge(2, "all", 0.9, 0.3);

@@ -41,7 +41,7 @@ for m in $wanted; do
 done
 gzip -f "$out/metrics.txt"
 timeout 90 ncu --clock-control none --metrics "$list" --csv --page raw "$binary" $kernels >"$out/counters.csv" 2>"$out/counters.err" || echo "ncu counters: $?"
-timeout 40 ncu --clock-control none --metrics sass__inst_executed_per_opcode --print-metric-instances values --csv --page raw "$binary" $kernels \
+timeout 40 ncu --clock-control none --metrics sass__inst_executed_per_opcode --print-metric-instances details --csv --page raw "$binary" $kernels \
     >"$out/opcodes.csv" 2>"$out/opcodes.err" || echo "ncu opcodes: $?"
 tail -n 3 "$out/counters.err" "$out/opcodes.err"
 ls -la "$out"
