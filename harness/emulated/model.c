@@ -2,21 +2,15 @@
 
 #include <math.h>
 
-/* Modelled time of a launch.  It is analytic: every resource gives a lower bound, and the launch takes about the largest.
+/* Modelled time of a launch.  It is analytic: every resource gives a lower bound, and the launch takes launch overhead + the norm of
+ * the bounds (exponent NORM): the largest one, a little more where others come near it.  docs/EMULATED.md lists the terms.
  *
- *   per SM, clocks for the blocks of the busiest SM (blocks / SMs, rounded up):
- *     issue   = machine instructions / 4          int, fp32, fp64, fp16, special = lanes / rate         tensor = flops / rate
- *     lsu     = requests, at least half their sectors, 4 clocks for 16 bytes a lane     shared = wavefronts + serialised atomics
- *     l2      = sectors that miss L1 x 32 / rate
- *   for the device:
- *     dram    = unique bytes + what a working set larger than L2 fetches again, / bandwidth
- *     atomic  = lanes of global atomics / sectors they spread over (at most 96), x clocks of one
- *     latency = waves x latency of one warp alone: critical paths of its straight stretches, with loads of a stretch overlapping,
- * plus barriers.  Few warps or dependent loads make this the bound; with many warps it is hidden. time = launch overhead + (sum
- * of bounds^6)^(1/6): the largest bound, a little more where others come near it.
+ * Per SM, for the blocks of the busiest one (blocks / SMs, rounded up): issue, the pipes, lsu, shared, l2, l2_write, barrier.  For the
+ * device: dram, atomic, dispatch.  latency is waves x the latency of one warp alone: few warps or dependent loads make it the bound,
+ * with many warps it is hidden.  A launch is modelled as the time gate measures it: L2 is full of what others wrote.
  *
- * Constants are in arch.def.  PTX instructions that become many machine instructions, or none, count as in
- * ks_emu_model_expands(). */
+ * Constants of an architecture are in arch.def; those below hold for all and were chosen on launches measured on an H200
+ * (tests/gpu/model/).  PTX instructions that become many machine instructions, or none, count as in ks_emu_model_expands(). */
 
 #define SCHEDULERS  4.0
 #define NORM        2.5  /* how the bounds of the resources join */

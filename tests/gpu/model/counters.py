@@ -21,6 +21,7 @@ PAIRS = [  # name, ours, Nsight Compute's: sums of these
      [L1 + "t_sectors_pipe_lsu_mem_global_op_red.sum", L1 + "t_sectors_pipe_lsu_mem_global_op_atom.sum"]),
     ("shared load wavefronts", ["shared_load_wavefronts"], [L1 + "data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
     ("shared store wavefronts", ["shared_store_wavefronts"], [L1 + "data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]),
+    ("shared atomic wavefronts", ["shared_atomic_wavefronts"], [L1 + "data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"]),
     ("instructions", ["machine_insts"], ["smsp__inst_executed.sum"]),
 ]
 
@@ -55,7 +56,8 @@ def main():
     for name, row, orow in zip(sys.argv[4:], rows, orows):
         mine = ours[name]
         pairs = [(what, sum(mine[k] for k in a), sum(number(row[at[k]]) for k in b if k in at)) for what, a, b in PAIRS]
-        pairs.append(("barriers", mine["barriers"], barriers(orow[opcodes])))
+        if "BAR" in orow[opcodes]:
+            pairs.append(("barriers", mine["barriers"], barriers(orow[opcodes])))
         for what, emulated, device in pairs:
             if emulated or device:
                 ratio = "%.4f" % (emulated / device) if device else "-"
