@@ -65,8 +65,10 @@ void ks_emu_block_free(struct emu_block *b)
     free(b->vc);
     free(b->proxy);
     ks_emu_tmem_free(b->tmem);
-    for (uint32_t k = 0; k < b->n_warps; k++)
+    for (uint32_t k = 0; k < b->n_warps; k++) {
         ks_emu_wgmma_free(b->warps[k].wgmma);
+        ks_emu_saved_free(&b->warps[k]);
+    }
     free(b->warps);
     ks_vec_release(&b->mbarriers);
     ks_vec_release(&b->async);
@@ -80,6 +82,7 @@ static void start_warp(struct emu_block *b, uint32_t k)
     struct emu_warp *w = &b->warps[k];
     ks_emu_wgmma_free(w->wgmma);
     memset(w, 0, offsetof(struct emu_warp, ret_pc));
+    ks_emu_saved_reset(w);
     w->base[0] = b->regs + (size_t)k * p->reg_bytes;
     w->base[1] = l->pool;
     w->block = b;
@@ -170,6 +173,10 @@ void ks_emu_block_end(struct emu_block *b)
     struct emu_worker *wk = b->worker;
     if (b->undef)
         ks_emu_undef_end(b);
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        uint64_t clock = b->warps[k].insts + b->warps[k].slept;
+        wk->clock = clock > wk->clock ? clock : wk->clock;
+    }
     wk->blocks_run++;
     b->next_free = wk->free_blocks;
     wk->free_blocks = b;

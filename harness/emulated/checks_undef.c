@@ -77,6 +77,13 @@ static void refresh(struct emu_warp *w, uint32_t ref, const struct emu_undef *or
         u->from = 0;
 }
 
+static void set_lanes(struct emu_warp *w, uint32_t ref, uint32_t mask, uint32_t bad, const struct emu_undef *origin);
+void ks_emu_undef_restored(struct emu_warp *w, uint32_t offset, int lane)
+{
+    if (w->undef)
+        set_lanes(w, offset, 1u << lane, 0, NULL);
+}
+
 static void set_lanes(struct emu_warp *w, uint32_t ref, uint32_t mask, uint32_t bad, const struct emu_undef *origin)
 {
     if (!is_register(ref) || (!bad && !undef_of(w, ref)->from))

@@ -203,6 +203,7 @@ static enum ks_code varying_register(struct emu_dec *d, size_t i, uint32_t compo
     bool wide = varying_registers[i].wide;
     struct emu_insn in = ks_emu_insn(ks_emu_temp(d, wide ? 8 : 4), EMU_NONE, EMU_NONE, EMU_NONE);
     in.imm = varying_registers[i].imm < 0 ? (int64_t)component : varying_registers[i].imm;
+    in.sub = ks_str_starts(varying_registers[i].name, "%globaltimer");
     if (ks_streq(varying_registers[i].key, "smid"))
         in.imm = d->m->emu->arch->sms;
     KS_TRY(ks_emu_emit_helper(d, varying_registers[i].key, in));

@@ -57,7 +57,10 @@ enum ks_code ks_emu_decode_nanosleep(struct emu_dec *d, const char *arg)
 {
     (void)arg;
     d->p->may_spin = true;
-    return flow(d, EMU_FLOW_YIELD, ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE));
+    struct emu_insn in = ks_emu_insn(EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE);
+    KS_TRY(ks_emu_src_k(d, 0, PTX_u32, &in.a));
+    in.flow = EMU_FLOW_YIELD;
+    return ks_emu_emit(d, "nanosleep", in);
 }
 
 enum ks_code ks_emu_decode_bar(struct emu_dec *d, const char *arg)
@@ -182,8 +185,6 @@ enum ks_code ks_emu_decode_call(struct emu_dec *d, const char *arg)
             ;
         if (in.target == d->funcs.n)
             return ks_emu_unsupported(d, "a function out of reach");
-        if (d->funcs.data[in.target].recursive)
-            return ks_emu_unsupported(d, "recursion");
     } else {
         kind = EMU_FLOW_CALL_REG;
         KS_TRY(ks_emu_src(d, target, PTX_u64, &in.a));

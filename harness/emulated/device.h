@@ -94,6 +94,7 @@ struct ks_emu {
     double modelled_ns;
     bool stream_busy; /* something was launched since the last clear: the next launch overlaps its overhead */
     KS_VEC(struct ks_emu_module *) modules;
+    uint64_t clock;                           /* virtual nanoseconds at the start of the next launch: %globaltimer */
     KS_VEC(struct ks_emu_texture *) textures; /* by handle (texture.h); NULL: freed */
     pthread_mutex_t lock;
 };
@@ -119,6 +120,7 @@ struct emu_worker {
     uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
     uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
     struct emu_block *free_blocks;
+    uint64_t clock;    /* the largest of its warps */
     bool spun;         /* the active blocks wait for something outside of themselves */
     uint64_t progress; /* stores, atomics that changed something, barriers, exits, blocks, looks at the clock */
 };
@@ -177,6 +179,12 @@ KS_NODISCARD enum ks_code ks_emu_kernel(struct ks_emu_module *m, const char *nam
  * and which of its entries are written.  vreg_bytes: 1 for a predicate. */
 void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, uint32_t *ext, const uint8_t *vreg_bytes,
                                uint32_t n_vregs, const uint32_t *func_of_vreg);
+
+/* recursion.c: the registers of function `func` of one lane, pushed when it is called and popped when it returns. */
+void ks_emu_saved_push(struct emu_warp *w, uint32_t func, int lane);
+void ks_emu_saved_pop(struct emu_warp *w, uint32_t func, int lane);
+void ks_emu_saved_reset(struct emu_warp *w);
+void ks_emu_saved_free(struct emu_warp *w);
 
 /* sched.c, block.c */
 enum emu_block_result { EMU_BLOCK_DONE, EMU_BLOCK_SPUN, EMU_BLOCK_FAILED };
@@ -245,6 +253,7 @@ void ks_emu_check_init_bytes(struct emu_warp *w, const struct emu_insn *in, cons
 /* checks_undef.c.  step: before an instruction runs for `mask`, the lanes of `guarded` whose guard holds.  load: true when the
  * bytes go on into registers instead of being reported.  store: after the bytes were marked as written; x: host addresses. */
 enum emu_undef_rule ks_emu_undef_rule(const struct emu_insn *in, const struct emu_info *info);
+void ks_emu_undef_restored(struct emu_warp *w, uint32_t offset, int lane); /* a saved register came back: counts as written */
 void ks_emu_undef_start(struct emu_block *b);
 void ks_emu_undef_end(struct emu_block *b);
 void ks_emu_undef_step(struct emu_warp *w, const struct emu_insn *in, uint32_t mask, uint32_t guarded);

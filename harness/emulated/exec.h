@@ -73,7 +73,8 @@ struct emu_warp {
     uint32_t seg;   /* its current segment */
     struct emu_frag frag[EMU_LANES];
     uint32_t n_frags;
-    uint64_t insts; /* executed so far: %clock */
+    uint64_t insts; /* executed so far */
+    uint64_t slept; /* nanoseconds of nanosleep */
     uint32_t polls; /* strong loads and atomics without effect, since the block's turn began */
     uint8_t *local; /* lane 0; lane i at + i * local_bytes */
     uint32_t local_bytes;
@@ -91,6 +92,7 @@ struct emu_warp {
     struct emu_wgmma_state *wgmma;     /* NULL: none issued yet */
     uint32_t ret_pc[EMU_MAX_DEPTH][EMU_LANES];
     uint32_t ret_frame[EMU_MAX_DEPTH][EMU_LANES];
+    struct emu_saved *saved; /* registers of suspended activations, a stack a lane; NULL: nothing recursive was called yet */
 };
 
 struct emu_barrier {

@@ -131,19 +131,29 @@ static void lanemask(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
         d[i] = (mask >> i & 1u) ? v : d[i];
     }
 }
-/* %clock counts the instructions of the warp, %globaltimer the same as nanoseconds: reproducible, and increasing. */
-static void clock32(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+/* %clock counts the instructions of the warp and what it slept, %globaltimer the same as nanoseconds from where the launch before
+ * ended: reproducible, and increasing. */
+static uint64_t virtual_clock(struct emu_warp *w, bool global)
 {
     w->insts++;
     w->worker->progress++;
-    spread(w, in, mask, (uint32_t)(w->insts >> in->imm));
+    return w->insts + w->slept + (global ? w->worker->launch->emu->clock : 0);
+}
+static void clock32(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    spread(w, in, mask, (uint32_t)(virtual_clock(w, in->sub) >> in->imm));
 }
 static void clock64(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
-    uint64_t *d = R64(in->d);
-    w->insts++;
-    w->worker->progress++;
-    FOR_LANES(i) d[i] = (mask >> i & 1u) ? w->insts : d[i];
+    uint64_t *d = R64(in->d), now = virtual_clock(w, in->sub);
+    FOR_LANES(i) d[i] = (mask >> i & 1u) ? now : d[i];
+}
+static void sleep_ns(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    const uint32_t *ns = R32(in->a);
+    uint32_t longest = 0;
+    FOR_LANES(i) longest = emu_lane(mask, i) && ns[i] > longest ? ns[i] : longest;
+    w->slept += longest;
 }
 
 const struct emu_row ks_emu_rows_move[] = {{"mov.16", mov_16},
@@ -178,4 +188,5 @@ const struct emu_row ks_emu_rows_move[] = {{"mov.16", mov_16},
                                            {"lanemask", lanemask},
                                            {"clock32", clock32},
                                            {"clock64", clock64},
+                                           {"nanosleep", sleep_ns},
                                            {NULL, NULL}};

@@ -105,11 +105,18 @@ struct emu_info {
     uint32_t func;   /* index into funcs */
 };
 
+/* A register of the file; 1 byte: a predicate. */
+struct emu_slot {
+    uint32_t offset, lane_bytes;
+};
+
 struct emu_func {
     const struct ptx_func *ptx;
     uint32_t first_pc, end_pc;
-    uint32_t frame_bytes; /* of local memory: formals, results, call arguments, locals */
-    bool recursive;
+    uint32_t frame_bytes;   /* of local memory: formals, results, call arguments, locals */
+    bool recursive;         /* may run again before it returns: its registers are saved at each call (recursion.c) */
+    struct emu_slot *slots; /* of a recursive function: its registers */
+    uint32_t n_slots;
     uint32_t module_index; /* of the function in the module: function pointers */
 };
 

@@ -293,6 +293,10 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
     else
         run_workers(workers, n);
     ks_emu_counters_add(l, workers, n);
+    uint64_t clock = 0;
+    for (int i = 0; i < n; i++)
+        clock = workers[i].clock > clock ? workers[i].clock : clock;
+    emu->clock += clock + 1000;
     for (int i = 0; i < n; i++)
         worker_release(&workers[i]);
     ks_emu_race_end(l);

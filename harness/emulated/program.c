@@ -2,7 +2,8 @@
 
 /* Links a kernel: finds the functions it can reach, lays out shared memory and frames, decodes, allocates registers. */
 
-#define MAX_DEPTH 200
+#define MAX_DEPTH       200
+#define RECURSION_BYTES 16384 /* of local memory a thread, beyond the deepest chain without a repetition */
 
 struct link {
     struct emu_dec d;
@@ -51,10 +52,15 @@ static const struct ptx_operand *call_target(const struct ptx_insn *in)
 static void visit(struct link *l, const struct ptx_func *f)
 {
     const struct ptx_module *m = l->d.m->ptx;
-    if (contains(l->path.data, l->path.n, f) || l->path.n >= MAX_DEPTH) {
-        ks_vec_push(&l->recursive, f);
+    for (size_t k = 0; k < l->path.n; k++) { /* a cycle: every function on it may be entered again */
+        if (l->path.data[k] != f)
+            continue;
+        for (; k < l->path.n; k++)
+            ks_vec_push(&l->recursive, l->path.data[k]);
         return;
     }
+    if (l->path.n >= MAX_DEPTH)
+        return;
     if (contains(l->order.data, l->order.n, f))
         return;
     ks_vec_push(&l->path, f);
@@ -281,7 +287,7 @@ static void finish(struct link *l)
     const struct ptx_func *k = p->funcs[p->entry].ptx;
     const uint32_t *limit = k->req_ntid[0] ? k->req_ntid : k->max_ntid;
     p->max_threads = limit[0] * limit[1] * limit[2];
-    p->local_bytes = stack_bytes(l, l->order.n - 1);
+    p->local_bytes = stack_bytes(l, l->order.n - 1) + (l->recursive.n ? RECURSION_BYTES : 0);
     ks_emu_allocate_registers(p, d->ext_def.data, ext, d->vreg_bytes.data, (uint32_t)d->vreg_bytes.n, d->vreg_func.data);
     p->ext = ext;
     p->ext_def = keep(a, d->ext_def.data, d->ext_def.n);

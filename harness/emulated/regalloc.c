@@ -288,6 +288,21 @@ static uint32_t scan(struct ra *ra, struct interval *list, uint32_t n, uint32_t 
     return at;
 }
 
+/* The different registers of a recursive function, which its calls save. */
+static void list_slots(const struct ra *ra, struct emu_func *f, const struct interval *list, uint32_t n, const uint32_t *offset,
+                       uint32_t from, uint32_t end)
+{
+    KS_AUTO_FREE bool *seen = ks_xcalloc(end - from + 1, sizeof(bool));
+    f->slots = KS_ARENA_ARRAY(&ra->p->arena, struct emu_slot, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = offset[list[i].vreg];
+        if (seen[at - from])
+            continue;
+        seen[at - from] = true;
+        f->slots[f->n_slots++] = (struct emu_slot){at, ra->bytes[list[i].vreg]};
+    }
+}
+
 static void patch(const struct ra *ra, const uint32_t *offset, uint32_t n_ext)
 {
     struct emu_program *p = ra->p;
@@ -330,7 +345,10 @@ void ks_emu_allocate_registers(struct emu_program *p, const uint8_t *ext_def, ui
         for (uint32_t v = lo; v < hi; v++)
             if (last[v] != UINT32_MAX)
                 list[n++] = (struct interval){v, first[v], last[v]};
+        uint32_t from = region;
         region = scan(&ra, list, n, offset, region, &peak);
+        if (p->funcs[f].recursive)
+            list_slots(&ra, &p->funcs[f], list, n, offset, from, region);
         peak_all = peak > peak_all ? peak : peak_all;
         lo = hi;
     }

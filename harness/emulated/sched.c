@@ -128,7 +128,8 @@ static inline void count_run(struct emu_worker *wk, uint32_t from, uint32_t to, 
     wk->lane_diff[to] -= lanes;
 }
 
-/* The same while registers hold values that nobody wrote, or wgmma operations may be in flight whose registers are out of bounds. */
+/* The same while registers hold values that nobody wrote, or wgmma operations may be in flight whose registers are out of bounds.
+ */
 static bool run_checked(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t mask)
 {
     const struct emu_insn *code = w->worker->launch->program->code;
@@ -165,8 +166,7 @@ static bool run_straight(struct emu_warp *w, uint32_t pc, uint32_t end, uint32_t
             in->fn(w, in, mask);
         }
         if (__builtin_expect(w->event | w->n_undef, 0))
-            return w->event == EMU_EVENT_NONE &&
-                   run_checked(w, (uint32_t)(in + 1 - w->worker->launch->program->code), end, mask);
+            return w->event == EMU_EVENT_NONE && run_checked(w, (uint32_t)(in + 1 - w->worker->launch->program->code), end, mask);
     }
     return true;
 }
@@ -259,6 +259,8 @@ static enum step do_call(struct emu_warp *w, struct emu_frag *f, const struct em
         w->ret_frame[w->depth[i]][i] = w->frame[i];
         w->depth[i]++;
         w->frame[i] += frame;
+        if (p->funcs[func].recursive)
+            ks_emu_saved_push(w, func, i);
         to[i] = p->funcs[func].first_pc;
     }
     if (!mask) {
@@ -291,9 +293,13 @@ static enum step do_return(struct emu_warp *w, struct emu_frag *f, const struct 
     leave &= mask;
     if (leave)
         return do_exit(w, f, leave); /* all of them: a function never mixes with its kernel */
+    const struct emu_program *p = w->worker->launch->program;
+    uint32_t func = p->info[f->pc].func;
     for (int i = 0; i < EMU_LANES; i++) {
         if (!emu_lane(mask, i))
             continue;
+        if (p->funcs[func].recursive)
+            ks_emu_saved_pop(w, func, i);
         w->depth[i]--;
         to[i] = w->ret_pc[w->depth[i]][i];
         w->frame[i] = w->ret_frame[w->depth[i]][i];
@@ -474,10 +480,14 @@ static enum step control(struct emu_warp *w, struct emu_frag *f, const struct em
         return do_warp_op(w, f, in);
     case EMU_FLOW_WAIT:
         return do_wait(w, f, in);
-    case EMU_FLOW_YIELD:
+    case EMU_FLOW_YIELD: {
+        uint32_t mask = guard(w, in, f->mask);
+        if (mask)
+            in->fn(w, in, mask);
         f->pc++;
         f->passed = w->n_frags > 1;
         return STEP_YIELD;
+    }
     case EMU_FLOW_NONE:
         break;
     }
