@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Is kscc nvcc?  Every line of cases.txt is run twice in the same folder, with nvcc and with kscc; status, stdout, stderr and every file
+# left behind must be equal, once nvcc's own differences from run to run are out of the way: names of temporary files, heap addresses
+# in names of replayed output, times, and build ids made of bytes that hold such names.
+#
+#   run.sh KSCC [-j JOBS] [-f wrapper|symlink|copy|hardlink] [-u USER] [PATTERN]
+#
+#   -f  how kscc is called: itself (default), or under the name nvcc by a link, a copy or a hard link
+#   -u  run the cases as this user (root only)
+# Closing line: N passed, N failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+KSCC=$(realpath "$1"); shift
+jobs=$(nproc) form=wrapper user=
+while getopts j:f:u: o; do case $o in j) jobs=$OPTARG ;; f) form=$OPTARG ;; u) user=$OPTARG ;; *) exit 2 ;; esac; done
+shift $((OPTIND - 1))
+pattern=${1:-.}
+export LC_ALL=C NVCC=${REAL_NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN GCC_COLORS MAKEFLAGS MFLAGS MAKELEVEL PTXAS_FLAGS CUDAFE_FLAGS INCLUDES \
+    SYSTEM_INCLUDES LIBRARIES CI ${!KSCC_@}
+T=$(mktemp -d "${TMPDIR:-/tmp}/kscc-conformance.XXXXXX") || exit 2
+trap 'chmod -R u+w "$T"; rm -rf "$T"' EXIT
+chmod 755 "$T"
+mkdir "$T/called" "$T/results"
+case $form in
+wrapper) called=$KSCC ;;
+symlink) called=$T/called/nvcc; ln -s "$KSCC" "$called" ;;
+copy) called=$T/called/nvcc; cp "$KSCC" "$called" ;;
+hardlink) called=$T/called/nvcc; ln "$KSCC" "$called" 2>/dev/null || cp "$KSCC" "$called" ;;
+*) exit 2 ;;
+esac
+
+# ---- what the cases work on
+fixtures=$T/fixtures
+mkdir -p "$fixtures/sub" "$fixtures/host"
+cd "$fixtures" || exit 2
+printf '__global__ void ka(float *p) { p[threadIdx.x] *= 2.0f; }\nvoid fa(float *p) { ka<<<1, 32>>>(p); }\n' >a.cu
+printf '__global__ void kb(float *p) { p[threadIdx.x] += 2.0f; }\n' >b.cu
+printf 'namespace { __device__ int v; __global__ void k1(int *p) { *p = v; } }\nstatic __device__ int w;\nvoid f(int *p) { w = 0; k1<<<1, 1>>>(p); }\n' >st.cu
+printf '#include "h.h"\n__global__ void kh(int *p) { *p = H; }\n' >h.cu
+echo '#define H 7' >h.h
+printf '__global__ void k(int *p) { *p = nope; }\n' >err.cu
+printf '__global__ void k() { asm("bogus;"); }\n' >badasm.cu
+printf '__global__ void k(int *p) { int unused = 1; *p = 0; }\n' >warn.cu
+printf 'MACROS X1 X2 X3 __CUDA_ARCH__\n' >probe.cu
+printf 'int c1(int x) { return x + 1; }\n' >c.c
+printf 'int main(int c, char **v) { return 10 + c; }\n' >main.c
+printf 'int cc(int x) { return x + 1; }\n' >x.cpp
+printf '.globl s1\ns1: ret\n' >s.s
+printf -- '-ptx -o file.ptx' >ptx.optf
+printf -- '-DX1="one two"\r\n-DX2=a\\ b -optf nested.optf' >quotes.optf
+printf -- '-DX3=3 "-E"\n' >nested.optf
+printf -- '-o' >open.optf
+cp a.cu 'sp ace.cu'; cp a.cu noext; cp a.cu sub/a.cu
+gcc -c c.c -o oo.o && ar rcD libla.a oo.o || exit 2
+for g in gcc g++; do
+    printf '#!/bin/bash\n{ echo "== %s"; printf "%%s\\n" "$@"; env | grep -vE "^(_|SHLVL|PWD|OLDPWD|CC|WORK)=" | sort; } >>host.log\nexec /usr/bin/%s "$@"\n' $g $g >host/$g
+    printf '#!/bin/bash\n[[ " $* " != *" -c "* || -e started ]] || { touch started; sleep 2; }\nexec /usr/bin/%s "$@"\n' $g >"slow_$g"
+done
+mkdir slow; mv slow_gcc slow/gcc; mv slow_g++ slow/g++; chmod +x host/* slow/*
+# sends a signal to the compiler (process) or its group while the host compiler is busy; prints how it ended
+cat >signal.sh <<'S'
+who=$1 signal=$2
+mkdir td; TMPDIR=$PWD/td setsid env --default-signal=INT,QUIT "$CC" -ccbin slow -c a.cu -o sig.o >/dev/null 2>&1 & p=$!
+exec 2>/dev/null
+for i in $(seq 1500); do [ -e started ] && break; sleep 0.02; done
+if [ $who = group ]; then kill -$signal -- -$p; else kill -$signal $p; fi
+{ wait $p; st=$?; } 2>/dev/null; echo "status $st"; ls sig.o 2>/dev/null
+kill -KILL -- -$p 2>/dev/null; while pgrep -g $p >/dev/null; do sleep 0.02; done
+rm -rf td started; exit 0
+S
+[ -z "$user" ] || chown -R "$user" "$T"
+
+# ---- one case
+normal_text() {
+    sed -E -e 's/tmpxft_[0-9a-f]{8}_[0-9a-f]{8}/tmpxft_PPPPPPPP_SSSSSSSS/g' -e 's/(SSSSSSSS-[0-9a-f]+)_[0-9a-f]+_(stdout|stderr)/\1_A_\2/g' \
+        -e 's#/tmp/cc[A-Za-z0-9]{6}#/tmp/ccX#g' -e 's/(Compile time = )[0-9.]+ ms/\1N ms/'
+}
+fingerprint() {
+    if [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; then
+        objcopy --remove-section .note.gnu.build-id "$1" ../normal 2>/dev/null && normal_text <../normal | sha256sum
+    elif [[ $1 = *.csv ]]; then normal_text <"$1" | sed -E 's/[0-9]+\.[0-9]+/N/g' | sha256sum
+    else normal_text <"$1" | sha256sum
+    fi
+}
+run_with() { # run_with COMPILER RESULTS COMMAND
+    local before
+    rm -rf w ../before; cp -a "$fixtures" w
+    cd w || return
+    touch ../before
+    local -a as=()
+    [ -z "$user" ] || as=(setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups)
+    CC=$1 timeout 100 "${as[@]}" bash -c "$3" >"$2.out" 2>"$2.err" </dev/null
+    echo "status $?" >"$2.all"
+    { echo "-- stdout"; normal_text <"$2.out"; echo "-- stderr"; normal_text <"$2.err"; echo "-- files"; } >>"$2.all"
+    find . -printf '%P %y %m %l\n' | sort | normal_text >>"$2.all"
+    find . -type f -newer ../before | sort | while IFS= read -r f; do echo "$(fingerprint "$f") $f"; done | normal_text >>"$2.all"
+    chmod -R u+w .; cd ..
+}
+one() { # one NAME STATUS COMMAND
+    local dir=$T/case.$1
+    mkdir "$dir"; [ -z "$user" ] || chown "$user" "$dir"
+    cd "$dir" || return
+    run_with "$NVCC" "$dir/want" "$3"
+    run_with "$called" "$dir/got" "$3"
+    local got_status
+    got_status=$(sed -n '1s/status //p' want.all)
+    if [ "$got_status" != "$2" ]; then
+        echo "FAILED $1: nvcc itself ends with $got_status, expected $2"; sed 1,2d want.all | head -5; echo failed >"$T/results/$1"
+    elif cmp -s want.all got.all; then echo passed >"$T/results/$1"
+    else echo "FAILED $1"; diff want.all got.all | head -20; echo failed >"$T/results/$1"
+    fi
+    chmod -R u+w "$dir"; rm -rf "$dir"
+}
+
+declare -A seen=()
+while IFS=$'\t ' read -r name status command; do
+    case $name in '' | '#'*) continue ;; esac
+    [ -z "${seen[$name]:-}" ] || { echo "two cases called $name"; exit 2; }
+    seen[$name]=1
+    [[ $name =~ $pattern ]] || continue
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    one "$name" "$status" "$command" </dev/null &
+done <"$here/cases.txt"
+wait
+p=$(cat "$T"/results/* 2>/dev/null | grep -c passed); f=$(cat "$T"/results/* 2>/dev/null | grep -c failed)
+echo "$p passed, $f failed"
+[ "$f" = 0 ] && [ "$p" -gt 0 ]
