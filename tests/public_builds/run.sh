@@ -32,7 +32,7 @@ rows=
 
 # ---- sources -------------------------------------------------------------------------------------------------------------
 
-# source_of OWNER NAME FOLDER: a work tree of it in FOLDER; prints its commit
+# source_of OWNER NAME FOLDER: a work tree of it in FOLDER, with equal times of files, which -lineinfo keeps; prints its commit
 source_of() {
     local repository=https://github.com/$1/$2
     [ -z "$SOURCES" ] || for d in "$SOURCES/$1+$2" "$SOURCES/$1+$2/repo"; do
@@ -41,7 +41,7 @@ source_of() {
     # a mirror may lack large files (data): what is there is checked out all the same
     [ -e "$WORK/src/$1+$2" ] || git clone -q $([ -e "$repository" ] || echo --depth 1) "$repository" "$WORK/src/$1+$2" 2>/dev/null
     [ -n "$(ls "$WORK/src/$1+$2" 2>/dev/null)" ] || return 1
-    cp -r "$WORK/src/$1+$2" "$3" && git -C "$3" rev-parse --short=12 HEAD
+    cp -a "$WORK/src/$1+$2" "$3" && git -C "$3" rev-parse --short=12 HEAD
 }
 
 # ---- the projects: each builds in the current folder, ./src is its source, $CC the compiler, $1 its role ------------------
