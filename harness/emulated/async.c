@@ -145,8 +145,7 @@ void ks_emu_async_finish(struct emu_cluster *c)
 static struct emu_block *signalled(const struct emu_async_op *op, uint32_t rank)
 {
     const struct emu_cluster *c = op->block->cluster;
-    bool many = op->blocks & (op->blocks - 1u);
-    uint32_t to = op->pair ? (rank & ~1u) | (op->barrier_rank & 1u) : many ? rank : op->barrier_rank;
+    uint32_t to = op->pair ? (rank & ~1u) | (op->barrier_rank & 1u) : op->multicast ? rank : op->barrier_rank;
     return to < c->n_blocks ? c->blocks[to] : NULL;
 }
 
@@ -176,4 +175,5 @@ void ks_emu_async_arrive(struct emu_async_op *op)
         if (m)
             ks_emu_mbarrier_arrive(w, (int)op->lane, op->pc, b, m, 1);
     }
+    free(op->tcgen); /* the marker of a tcgen05.commit */
 }

@@ -50,6 +50,7 @@ struct emu_async_op {
     bool has_group;
     bool reduce;
     uint8_t op, type;               /* of a reduction: enum emu_reduce, enum ptx_type */
+    bool multicast;                 /* every destination's own barrier hears of it */
     uint8_t pair;                   /* .cta_group::2: the signal goes to the block of the pair with the barrier's parity */
     uint16_t blocks;                /* destinations, by rank */
     uint32_t shared;                /* offset of the block's side of the copy, in every destination */

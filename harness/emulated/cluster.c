@@ -32,8 +32,10 @@ struct emu_cluster *ks_emu_cluster_start(struct emu_worker *wk, uint64_t unit)
 
 void ks_emu_cluster_end(struct emu_cluster *c)
 {
-    for (size_t i = 0; i < c->queue.n; i++)
+    for (size_t i = 0; i < c->queue.n; i++) {
         free(c->queue.data[i].data);
+        free(c->queue.data[i].tcgen);
+    }
     ks_vec_release(&c->queue);
     for (uint32_t r = 0; r < c->n_blocks; r++)
         ks_emu_block_end(c->blocks[r]);

@@ -206,11 +206,12 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
         return;
     struct emu_counters *total = find_counters(emu, p->name),
                         c = {.blocks = l->n_blocks, .registers = l->registers, .shared_bytes = l->shared_bytes};
-    double div_branches = 0, barriers = 0;
+    double div_branches = 0, barriers = 0, tensor_flops = 0;
     for (int i = 0; i < n_workers; i++) {
         c.blocks_run += workers[i].blocks_run;
         div_branches += (double)workers[i].branches_divergent;
         barriers += (double)workers[i].barriers;
+        tensor_flops += (double)workers[i].tensor_flops;
     }
     double scale = c.blocks_run ? (double)l->n_blocks / (double)c.blocks_run : 1;
     if (l->fail_code != KS_OK)
@@ -243,6 +244,7 @@ void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n
     }
     c.divergent_branches = div_branches * scale;
     c.barriers = barriers * scale;
+    c.flops_tensor += tensor_flops * scale;
     double fetched, ignored;
     c.global_atomic_slices = __builtin_popcountll(slices);
     double read = take_unique(emu, l, emu->read_plane, &fetched), written = take_unique(emu, l, emu->write_plane, &ignored);

@@ -122,10 +122,11 @@ extern const uint32_t ks_emu_n_ops;
     X(cvta)                                                                                                                      \
     X(ld)                                                                                                                        \
     X(st)                                                                                                                        \
-    X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(fence) X(nothing) X(shfl) X(vote) X(match) X(redux)            \
-        X(activemask) X(elect) X(isspacep) X(carry) X(nanosleep) X(dp) X(prmt) X(lop3) X(shf) X(mma) X(ldmatrix) X(stmatrix)     \
-            X(movmatrix) X(wmma) X(cp) X(createpolicy) X(cache_op) X(tex) X(surface) X(txq) X(video) X(mbarrier) X(mapa)         \
-                X(setmaxnreg) X(wgmma)
+    X(atom)                                                                                                                      \
+    X(bra) X(brx) X(call) X(ret) X(exit) X(trap) X(bar) X(fence) X(nothing) X(shfl) X(vote) X(match) X(redux) X(activemask)      \
+        X(elect) X(isspacep) X(carry) X(nanosleep) X(dp) X(prmt) X(lop3) X(shf) X(mma) X(ldmatrix) X(stmatrix) X(movmatrix)      \
+            X(wmma) X(cp) X(createpolicy) X(cache_op) X(tex) X(surface) X(txq) X(video) X(mbarrier) X(mapa) X(setmaxnreg)        \
+                X(wgmma) X(tcgen)
 #define X(name) enum ks_code ks_emu_decode_##name(struct emu_dec *d, const char *arg);
 KS_EMU_DECODERS(X)
 #undef X

@@ -118,6 +118,7 @@ struct emu_worker {
     uint64_t *pred_off;
     struct emu_mem_count *mem; /* by pc */
     uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
+    uint64_t tensor_flops;     /* of tcgen05, whose shapes are known when they run */
     uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
     struct emu_block *free_blocks;
     uint64_t clock;    /* the largest of its warps */

@@ -208,7 +208,8 @@ extern const struct emu_row ks_emu_rows_int[], ks_emu_rows_bits[], ks_emu_rows_f
     ks_emu_rows_cmp[], ks_emu_rows_cvt[], ks_emu_rows_special[], ks_emu_rows_move[], ks_emu_rows_mem[], ks_emu_rows_atom[],
     ks_emu_rows_warp[], ks_emu_rows_call[], ks_emu_rows_mma[], ks_emu_rows_matrix[], ks_emu_rows_texture[], ks_emu_rows_wmma[],
     ks_emu_rows_video[];
-extern const struct emu_row ks_emu_rows_mbarrier[], ks_emu_rows_bulk[], ks_emu_rows_cluster[], ks_emu_rows_wgmma[];
+extern const struct emu_row ks_emu_rows_mbarrier[], ks_emu_rows_bulk[], ks_emu_rows_cluster[], ks_emu_rows_wgmma[],
+    ks_emu_rows_tcgen[];
 emu_fn ks_emu_handler(const char *key); /* NULL: none */
 
 /* UNARY/BINARY/TERNARY(name, D, A, expr): d = expr(x, y, z) lane by lane, D and A being lane types. */

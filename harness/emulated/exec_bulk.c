@@ -112,6 +112,7 @@ static bool shared_destination(struct issue *s, uint32_t bytes, uint32_t align)
     s->op.blocks = (uint16_t)(1u << b->rank);
     if (s->in->c != EMU_NONE) {
         s->op.blocks = R16(s->in->c)[s->lane];
+        s->op.multicast = true;
         if (s->op.blocks == 0 || s->op.blocks >> c->n_blocks) {
             ks_emu_fault(w, KS_ERR_DEVICE, "multicast-mask", s->lane, "", s->op.blocks, "",
                          "multicast to blocks 0x%x of a cluster of %u", s->op.blocks, c->n_blocks);

@@ -54,7 +54,7 @@ uint32_t ks_emu_element_bits(enum ptx_type type)
     case PTX_tf32:
         return 32;
     default:
-        return 8; /* fp6 and fp4 too: in shared memory and registers they take a byte each */
+        return 8; /* fp6 and fp4 too: they take a byte each, in shared memory with the padding */
     }
 }
 
@@ -109,12 +109,25 @@ void ks_emu_elements(const void *from, uint32_t n, enum ptx_type type, void *to)
     }
 }
 
+/* The formats of 6 and 4 bits lie 16 to a piece of 16 bytes, packed, with padding behind; one byte each comes out. */
+static void unpack(uint8_t *piece, uint32_t bits)
+{
+    uint8_t out[16];
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t at = i * bits, two = piece[at / 8] | (uint32_t)(at / 8 < 15 ? piece[at / 8 + 1] : 0) << 8;
+        out[i] = (uint8_t)(two >> at % 8 & ((1u << bits) - 1));
+    }
+    memcpy(piece, out, 16);
+}
+
 void ks_emu_operand_line(struct emu_operand *o, uint32_t line, uint32_t first, uint32_t n, enum ptx_type type, void *to)
 {
     uint32_t each = 128 / ks_emu_element_bits(type);
     for (uint32_t i = 0; i < n; i += each) {
         _Alignas(16) uint8_t piece[16];
         ks_emu_operand_piece(o, line, (first + i) / each, piece);
+        if (type == PTX_e2m1 || type == PTX_e2m3 || type == PTX_e3m2)
+            unpack(piece, type == PTX_e2m1 ? 4 : 6);
         ks_emu_elements(piece, each, type, (uint32_t *)to + i);
     }
 }

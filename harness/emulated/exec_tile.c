@@ -99,45 +99,63 @@ void ks_emu_fragment_imma(int32_t *const *d, const int32_t *a, const int32_t *b,
 #define ROWS 4
 #define COLS 16
 
-static inline void rows_block(float *d, size_t ld, const float *a, const float *b, uint32_t rows, uint32_t n, uint32_t k,
-                              uint32_t lda)
+/* Any block of at most ROWS rows and COLS columns. */
+static void rows_rest(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t rows, uint32_t cols, uint32_t k)
 {
-    for (uint32_t j = 0; j < n; j += COLS) {
-        uint32_t cols = n - j < COLS ? n - j : COLS;
-        float x[ROWS][COLS];
-        for (uint32_t r = 0; r < ROWS; r++)
-            for (uint32_t c = 0; c < COLS; c++)
-                x[r][c] = r < rows && c < cols ? d[r * ld + j + c] : 0;
-        if (rows == ROWS && cols == COLS) {
-            for (uint32_t i = 0; i < k; i++)
-                for (uint32_t r = 0; r < ROWS; r++)
-                    for (uint32_t c = 0; c < COLS; c++)
-                        x[r][c] = __builtin_fmaf(a[r * lda + i], b[(size_t)i * n + j + c], x[r][c]);
-        } else {
-            for (uint32_t i = 0; i < k; i++)
-                for (uint32_t r = 0; r < rows; r++)
-                    for (uint32_t c = 0; c < cols; c++)
-                        x[r][c] = __builtin_fmaf(a[r * lda + i], b[(size_t)i * n + j + c], x[r][c]);
-        }
-        for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t i = 0; i < k; i++)
             for (uint32_t c = 0; c < cols; c++)
-                d[r * ld + j + c] = x[r][c];
+                d[r * ld + c] = __builtin_fmaf(a[r * k + i], b[i * ldb + c], d[r * ld + c]);
+}
+
+#if defined(__AVX2__) && defined(__FMA__)
+static void rows_whole(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t k)
+{
+    __m256 x[ROWS][2];
+    for (int r = 0; r < ROWS; r++)
+        for (int v = 0; v < 2; v++)
+            x[r][v] = _mm256_loadu_ps(d + (size_t)r * ld + 8 * v);
+    for (uint32_t i = 0; i < k; i++) {
+        __m256 b0 = _mm256_loadu_ps(b + i * ldb), b1 = _mm256_loadu_ps(b + i * ldb + 8);
+        for (int r = 0; r < ROWS; r++) {
+            __m256 p = _mm256_broadcast_ss(a + (size_t)r * k + i);
+            x[r][0] = _mm256_fmadd_ps(p, b0, x[r][0]);
+            x[r][1] = _mm256_fmadd_ps(p, b1, x[r][1]);
+        }
+    }
+    for (int r = 0; r < ROWS; r++)
+        for (int v = 0; v < 2; v++)
+            _mm256_storeu_ps(d + (size_t)r * ld + 8 * v, x[r][v]);
+}
+#else
+static void rows_whole(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t k)
+{
+    rows_rest(d, ld, a, b, ldb, ROWS, COLS, k);
+}
+#endif
+
+void ks_emu_product_rows(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t m, uint32_t n, uint32_t k)
+{
+    for (uint32_t r = 0; r < m; r += ROWS) {
+        uint32_t rows = m - r < ROWS ? m - r : ROWS;
+        for (uint32_t j = 0; j < n; j += COLS) {
+            uint32_t cols = n - j < COLS ? n - j : COLS;
+            if (rows == ROWS && cols == COLS)
+                rows_whole(d + r * ld + j, ld, a + (size_t)r * k, b + j, ldb, k);
+            else
+                rows_rest(d + r * ld + j, ld, a + (size_t)r * k, b + j, ldb, rows, cols, k);
+        }
     }
 }
 
-void ks_emu_product_rows(float *d, size_t ld, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k)
-{
-    for (uint32_t r = 0; r < m; r += ROWS)
-        rows_block(d + r * ld, ld, a + (size_t)r * k, b, m - r < ROWS ? m - r : ROWS, n, k, k);
-}
-
-void ks_emu_product_rows_int(int32_t *d, size_t ld, const int32_t *a, const int32_t *b, uint32_t m, uint32_t n, uint32_t k)
+void ks_emu_product_rows_int(int32_t *d, size_t ld, const int32_t *a, const int32_t *b, size_t ldb, uint32_t m, uint32_t n,
+                             uint32_t k)
 {
     for (uint32_t r = 0; r < m; r++) {
         uint32_t *x = (uint32_t *)d + r * ld;
         for (uint32_t i = 0; i < k; i++) {
             uint32_t v = (uint32_t)a[(size_t)r * k + i];
-            const uint32_t *row = (const uint32_t *)b + (size_t)i * n;
+            const uint32_t *row = (const uint32_t *)b + i * ldb;
             for (uint32_t c = 0; c < n; c++)
                 x[c] += v * row[c];
         }

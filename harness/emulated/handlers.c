@@ -27,7 +27,7 @@ static void fill(void)
         ks_emu_rows_special, ks_emu_rows_move, ks_emu_rows_mem, ks_emu_rows_atom, ks_emu_rows_warp, ks_emu_rows_call,
         ks_emu_rows_mma, ks_emu_rows_matrix, ks_emu_rows_texture, ks_emu_rows_wmma, ks_emu_rows_video,
         /* asynchronous ones */
-        ks_emu_rows_mbarrier, ks_emu_rows_bulk, ks_emu_rows_cluster, ks_emu_rows_wgmma};
+        ks_emu_rows_mbarrier, ks_emu_rows_bulk, ks_emu_rows_cluster, ks_emu_rows_wgmma, ks_emu_rows_tcgen};
     size_t n = 0;
     for (size_t t = 0; t < sizeof(all) / sizeof(*all); t++) {
         for (const struct emu_row *r = all[t]; r->key; r++) {

@@ -49,8 +49,9 @@ void ks_emu_fragment_b(struct emu_operand *o, uint32_t n, uint32_t k, enum ptx_t
 void ks_emu_fragment_mma(float *const *d, const float *a, const float *b, uint32_t n8, uint32_t k);
 void ks_emu_fragment_imma(int32_t *const *d, const int32_t *a, const int32_t *b, uint32_t n8, uint32_t k);
 
-/* d[m][ld] += a[m][k] x b[k][n], row by row; the same definition.  n a multiple of 8. */
-void ks_emu_product_rows(float *d, size_t ld, const float *a, const float *b, uint32_t m, uint32_t n, uint32_t k);
-void ks_emu_product_rows_int(int32_t *d, size_t ld, const int32_t *a, const int32_t *b, uint32_t m, uint32_t n, uint32_t k);
+/* d[m][ld] += a[m][k] x b[k][ldb], row by row, n columns; the same definition.  n a multiple of 8. */
+void ks_emu_product_rows(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t m, uint32_t n, uint32_t k);
+void ks_emu_product_rows_int(int32_t *d, size_t ld, const int32_t *a, const int32_t *b, size_t ldb, uint32_t m, uint32_t n,
+                             uint32_t k);
 
 #endif

@@ -200,17 +200,19 @@ static void liveness(struct ra *ra, const struct emu_func *f, uint32_t lo, uint3
     }
 }
 
-/* The registers of a wgmma must stay its own until it is waited for, though no instruction in between names them: from the start
- * of the outermost loop around it to the next wait in the text, or to the end of that loop. */
+/* The registers of a wgmma or a tcgen05.ld must stay its own until it is waited for, though no instruction in between names them:
+ * from the start of the outermost loop around it to the next wait in the text, or to the end of that loop. */
 static void widen_async(struct ra *ra, const struct emu_func *f)
 {
     const struct emu_program *p = ra->p;
     for (uint32_t pc = f->first_pc; pc < f->end_pc; pc++) {
         const struct ptx_insn *ptx = p->info[pc].ptx;
-        if (p->code[pc].n_ext < 4 || !ptx || !ks_streq(ptx->base, "wgmma"))
+        bool wgmma = ptx && ks_streq(ptx->base, "wgmma") && p->code[pc].n_ext > 3,
+             load = ptx && ks_streq(ptx->base, "tcgen05") && ptx->n_mods && ks_streq(ptx->mods[0], "ld");
+        if (!wgmma && !load)
             continue;
         uint32_t first = pc, last = pc;
-        while (last + 1 < f->end_pc && !(p->info[last].ptx && strstr(p->info[last].ptx->op, "wait_group")))
+        while (last + 1 < f->end_pc && !(p->info[last].ptx && strstr(p->info[last].ptx->op, wgmma ? "wait_group" : "wait::ld")))
             last++;
         for (uint32_t b = pc; b < f->end_pc; b++) {
             if (p->code[b].flow != EMU_FLOW_BRA || p->code[b].target > pc)

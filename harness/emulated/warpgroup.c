@@ -2,6 +2,7 @@
 
 #include "harness/emulated/async.h"
 #include "harness/emulated/exec_mem.h"
+#include "harness/emulated/tensor_memory.h"
 
 /* What is in flight between a wgmma and its wait, and the rules that hold until then. */
 
@@ -15,6 +16,7 @@ struct emu_wgmma_state *ks_emu_wgmma_state(struct emu_warp *w)
     s->operand = ks_xcalloc(s->n_pieces, sizeof(*s->operand));
     s->by = ks_xcalloc(s->n_pieces, sizeof(*s->by));
     s->dirty = ks_xcalloc(s->n_pieces, 1);
+    s->loading = ks_xcalloc(s->n_pieces, 1);
     w->wgmma = s;
     return s;
 }
@@ -27,6 +29,7 @@ void ks_emu_wgmma_free(struct emu_wgmma_state *s)
     free(s->operand);
     free(s->by);
     free(s->dirty);
+    free(s->loading);
     free(s);
 }
 
@@ -41,6 +44,14 @@ void ks_emu_wgmma_over(struct emu_wgmma_state *s, uint32_t groups)
         if (s->reads[i].group >= s->waited)
             s->reads[kept++] = s->reads[i];
     s->n_reads = kept;
+}
+
+static struct emu_party issuer(const struct emu_warp *w, uint32_t pc)
+{
+    struct emu_party p = {.valid = true, .block = w->block->linear, .pc = pc, .access = "load"};
+    for (int k = 0; k < 3; k++)
+        p.thread[k] = w->tid[k][0];
+    return p;
 }
 
 /* ------------------------------------------------------------------------------------------------ shared memory */
@@ -81,6 +92,12 @@ void ks_emu_wgmma_check_store(struct emu_warp *w, int lane, struct emu_block *b,
 {
     uint32_t warp = 0;
     const struct emu_wgmma_read *r = reader_of(b, offset, (uint64_t)offset + bytes, &warp);
+    const struct emu_async_op *op = ks_emu_tcgen_reader(b, offset, (uint64_t)offset + bytes);
+    if (op) {
+        struct emu_party by = issuer(&op->block->warps[op->warp], op->pc);
+        ks_emu_report(w, "tcgen05-overwrite", lane, w->pc, "store", offset, "shared", &by,
+                      "%s writes shared memory that a tcgen05 operation under way still reads", what);
+    }
     if (!r)
         return;
     struct emu_party other = {.valid = true, .block = b->linear, .pc = r->pc, .access = "load"};
@@ -93,10 +110,11 @@ void ks_emu_wgmma_check_store(struct emu_warp *w, int lane, struct emu_block *b,
 void ks_emu_wgmma_check_stores(struct emu_warp *w, const struct emu_access *x, struct emu_block *b, uint64_t lo, uint64_t hi)
 {
     uint32_t warp;
-    if (!reader_of(b, lo, hi, &warp))
+    if (!reader_of(b, lo, hi, &warp) && !ks_emu_tcgen_reader(b, lo, hi))
         return;
     for (int i = 0; i < EMU_LANES; i++) {
-        if (!emu_lane(x->mask, i) || !reader_of(b, x->ad[i], x->ad[i] + x->bytes, &warp))
+        uint64_t from = x->ad[i], to = from + x->bytes;
+        if (!emu_lane(x->mask, i) || (!reader_of(b, from, to, &warp) && !ks_emu_tcgen_reader(b, from, to)))
             continue;
         ks_emu_wgmma_check_store(w, i, b, (uint32_t)x->ad[i], x->bytes, "a thread");
         return;
@@ -130,14 +148,6 @@ static void check_shared(struct emu_warp *w, const struct emu_insn *in, const st
 
 /* ------------------------------------------------------------------------------------------------ registers */
 
-static struct emu_party issuer(const struct emu_warp *w, uint32_t pc)
-{
-    struct emu_party p = {.valid = true, .block = w->block->linear, .pc = pc, .access = "wgmma"};
-    for (int k = 0; k < 3; k++)
-        p.thread[k] = w->tid[k][0];
-    return p;
-}
-
 static bool in_flight(const struct emu_wgmma_state *s, uint32_t mark)
 {
     return mark > s->waited; /* group + 1 */
@@ -152,6 +162,12 @@ static void touch(struct emu_warp *w, const struct emu_insn *in, uint32_t ref, b
     bool acc = in_flight(s, s->accumulator[i]), op = write && in_flight(s, s->operand[i]);
     if (write)
         s->dirty[i] = 1;
+    if (s->loading[i]) {
+        struct emu_party by = issuer(w, s->by[i]);
+        s->loading[i] = 0; /* once */
+        ks_emu_report(w, "tcgen05-pending", __builtin_ctz(mask), pc, write ? "store" : "load", 0, "", &by,
+                      "uses a register that a tcgen05.ld loads, before tcgen05.wait::ld");
+    }
     if (!acc && !op)
         return;
     struct emu_party other = issuer(w, s->by[i]);

@@ -29,6 +29,7 @@ struct emu_wgmma_state {
     uint32_t n_pieces;
     uint32_t *accumulator, *operand, *by; /* by: pc of the operation */
     uint8_t *dirty;
+    uint8_t *loading; /* by a tcgen05.ld that was not waited for */
 };
 
 struct emu_wgmma_state *ks_emu_wgmma_state(struct emu_warp *w); /* made on first use */
