@@ -449,7 +449,7 @@ static void commit(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
             }
         }
         if (w->worker->launch->checks & KS_EMU_CHECK_RACE)
-            ks_emu_race_release(w);
+            ks_emu_race_release(w, false);
         ks_emu_async_push(c, &op);
     }
 }

@@ -79,12 +79,12 @@ static void test_limits(void)
     verdict(launch("no_such_kernel", 1, 32, 0, &o, &n) == KS_ERR_NOT_FOUND, "unknown kernel", "%s", err.message);
     static const char odd[] =
         ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b64 %rd<2>;\n"
-        "tcgen05.wait::ld.sync.aligned;\nret;\n}\n";
+        "multimem.red.relaxed.sys.global.add.u32 [%rd1], 1;\nret;\n}\n";
     struct ks_emu_module *m;
     struct ks_emu_func_info info;
     verdict(ks_emu_module_load(dev, odd, sizeof(odd) - 1, &m, &err) == KS_OK, "load of an unsupported kernel", "%s", err.message);
-    verdict(ks_emu_func(m, "k", &info, &err) == KS_ERR_UNSUPPORTED && strstr(err.message, "tcgen05.wait::ld.sync.aligned") &&
-                strstr(err.message, "ptx line 7"),
+    verdict(ks_emu_func(m, "k", &info, &err) == KS_ERR_UNSUPPORTED &&
+                strstr(err.message, "multimem.red.relaxed.sys.global.add.u32") && strstr(err.message, "ptx line 7"),
             "unsupported instruction", "%s", err.message);
     ks_emu_module_unload(dev, m);
 }
