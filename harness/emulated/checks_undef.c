@@ -279,10 +279,13 @@ void ks_emu_undef_step(struct emu_warp *w, const struct emu_insn *in, uint32_t m
         return;
     case EMU_UNDEF_USE: {
         const struct sources none = {0, NULL};
-        use_all(w, in, mask,
-                info->cls == EMU_CLASS_tensor   ? "a tensor operation"
-                : info->cls == EMU_CLASS_atomic ? "an atomic"
-                                                : "an operation");
+        /* accumulators that a wgmma replaces (scale-d false, ext[0]) need not have been written */
+        bool fresh = in->n_ext > 3 && info->ptx && ks_streq(info->ptx->base, "wgmma") && !(RP(in->ext[0]) & mask);
+        if (!fresh)
+            use_all(w, in, mask,
+                    info->cls == EMU_CLASS_tensor   ? "a tensor operation"
+                    : info->cls == EMU_CLASS_atomic ? "an atomic"
+                                                    : "an operation");
         write_all(w, in, mask, &none);
         return;
     }

@@ -87,14 +87,17 @@ static uint32_t patches_of(const struct work *x, struct patch *p)
 static void finish_row(const struct emu_tcgen_op *op, uint32_t *cell, const float *d, uint32_t n)
 {
     const int32_t *sum = (const int32_t *)(const void *)d;
+    if (op->d_type == PTX_f32) { /* in place */
+        for (uint32_t c = 0; c < n; c++)
+            cell[c] = (cell[c] & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : cell[c];
+        return;
+    }
     for (uint32_t c = 0; c < n; c++) {
         if (op->d_type == PTX_f16) {
             cell[c] = ks_emu_encode((double)d[c], EMU_FMT_F16, EMU_RN, false);
-        } else if (op->d_type == PTX_s32) {
+        } else {
             int64_t v = (int64_t)(int32_t)cell[c] + sum[c];
             cell[c] = (uint32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
-        } else if (d[c] != d[c]) {
-            cell[c] = 0x7fffffffu;
         }
     }
 }
@@ -102,16 +105,14 @@ static void finish_row(const struct emu_tcgen_op *op, uint32_t *cell, const floa
 static void start_row(const struct emu_tcgen_op *op, uint32_t *cell, float *apart, uint32_t n)
 {
     float scale = ldexpf(1.0f, -(int)op->scale);
-    for (uint32_t c = 0; c < n; c++) {
-        if (!op->accumulate)
-            cell[c] = 0;
-        if (op->d_type == PTX_f32 && op->scale)
-            cell[c] = emu_bits32(emu_f32(cell[c]) * scale);
-        if (op->d_type == PTX_f16)
-            apart[c] = (float)ks_emu_decode(cell[c] & 0xffffu, EMU_FMT_F16) * scale;
-        if (op->d_type == PTX_s32)
-            apart[c] = 0; /* the bits of integer 0 */
-    }
+    if (!op->accumulate)
+        memset(cell, 0, n * sizeof(*cell));
+    if (op->d_type == PTX_s32)
+        memset(apart, 0, n * sizeof(*apart));
+    for (uint32_t c = 0; c < n && op->d_type == PTX_f32 && op->scale; c++)
+        cell[c] = emu_bits32(emu_f32(cell[c]) * scale);
+    for (uint32_t c = 0; c < n && op->d_type == PTX_f16; c++)
+        apart[c] = (float)ks_emu_decode(cell[c] & 0xffffu, EMU_FMT_F16) * scale;
 }
 
 /* Rows of one block of D.  f32 results and wrapping integers are accumulated in place. */

@@ -52,10 +52,15 @@ void ks_emu_tmem_check(struct emu_warp *w, int thread, struct emu_block *b, uint
                        uint32_t n, enum emu_tmem_access how, const char *what)
 {
     unsigned checks = w->worker->launch->checks;
-    uint8_t worst = EMU_TMEM_WRITTEN;
+    uint8_t worst = EMU_TMEM_WRITTEN, written[EMU_TMEM_COLUMNS];
+    if (!(checks & (KS_EMU_CHECK_INIT | KS_EMU_CHECK_SYNC)))
+        return;
+    memset(written, EMU_TMEM_WRITTEN, sizeof(written));
     uint32_t at = lane, col = column;
     for (uint32_t l = lane; l < lane + lanes; l++) {
         const uint8_t *s = b->tmem->state[l] + column;
+        if (memcmp(s, written, n) == 0)
+            continue;
         for (uint32_t c = 0; c < n; c++) {
             bool bad = how == EMU_TMEM_STORE ? s[c] == EMU_TMEM_BUSY
                                              : s[c] != EMU_TMEM_WRITTEN && !(how == EMU_TMEM_PIPE && s[c] == EMU_TMEM_BUSY);

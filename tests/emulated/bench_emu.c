@@ -1,5 +1,6 @@
 /* Speed of the emulated device: thread instructions a second, by processor time of all host threads and by wall clock, on matrix
- * products of model_kernels.cu.  Usage: bench_emu model_kernels.ptx [n]. */
+ * products of model_kernels.cu; then GFLOP/s of wgmma and tcgen05.mma.
+ * Usage: bench_emu model_kernels.ptx [n [wgmma_kernels.ptx tcgen_kernels.ptx]]. */
 
 #include "tests/emulated/emu_test.h"
 
@@ -12,6 +13,28 @@ static int64_t cpu_ns(void)
     struct timespec t;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The kernel `speed` of a module: rounds of one product, 32 blocks. */
+static int tensor_speed(const char *what, const char *ptx, const char *arch, double flops)
+{
+    struct ks_emu_config c = {.arch = arch};
+    int rounds = 100;
+    start_device(&c, ptx);
+    void *out = upload(NULL, 4096, "out");
+    struct ks_emu_launch l = {
+        .name = "speed", .grid = {32, 1, 1}, .block = {128, 1, 1}, .shared_bytes = 40960, .args = (void *[]){&out, &rounds}};
+    int64_t cpu = cpu_ns(), wall = ks_clock_ns();
+    if (ks_emu_launch_run(dev, mod, &l, &err) != KS_OK) {
+        printf("%s: %s\n", what, err.message);
+        return 1;
+    }
+    cpu = cpu_ns() - cpu;
+    wall = ks_clock_ns() - wall;
+    printf("%-31s %14.0f %12.3f %12.3f  (FLOP, GFLOP/s)\n", what, flops * 32 * rounds, flops * 32 * rounds / (double)cpu,
+           flops * 32 * rounds / (double)wall);
+    ks_emu_free(dev);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -73,5 +96,8 @@ int main(int argc, char **argv)
         }
     }
     ks_emu_free(dev);
-    return 0;
+    if (argc < 5)
+        return 0;
+    return tensor_speed("wgmma m64n256k16 f16", argv[3], "sm_90a", 4.0 * 2 * 64 * 256 * 16) |
+           tensor_speed("tcgen05.mma 128x256x16 f16", argv[4], "sm_100a", 2.0 * 128 * 256 * 16);
 }

@@ -423,3 +423,26 @@ K bad_overwrite(const uint8_t *a, const uint8_t *b, uint32_t *d)
     read_all(s, d, 8);
     end(s, 32);
 }
+
+/* Speed: `rounds` products of 128 x 256 x 16. */
+K speed(uint32_t *out, int rounds)
+{
+    setup s = begin(nullptr, nullptr, 0, 0, 0, false, false, 256);
+    for (int i = threadIdx.x; i < 32768 / 4; i += blockDim.x)
+        ((uint32_t *)shared)[i] = 0x38003800u + i % 7;
+    fence_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint64_t a = descriptor(0, ks_shared_address(shared), false), b = descriptor(0, ks_shared_address(shared) + 16384, false);
+        for (int r = 0; r < rounds; r++)
+            mma(0, s.tmem, a, b, 1u << 4 | 256u / 8 << 17 | 128u / 16 << 24, r > 0);
+        commit(s.bar);
+    }
+    ks_mbarrier_wait(s.bar, 0);
+    after_sync();
+    uint32_t v = load1(mine(s.tmem));
+    wait_ld();
+    if (out)
+        out[threadIdx.x] = v;
+    end(s, 256);
+}

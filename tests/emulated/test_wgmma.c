@@ -175,6 +175,7 @@ int main(int argc, char **argv)
     test_plain("rs_s8", PTX_s8, 16, 32, 128, KS_OK, NULL, false);
     test_plain("wide", PTX_f16, 256, 64, 128, KS_OK, NULL, false);
     test_plain("collective", PTX_f16, 16, 16, 128, KS_OK, NULL, false);
+    test_plain("fresh", PTX_f16, 16, 16, 128, KS_OK, NULL, false);
     test_plain("good_wait_one", PTX_f16, 16, 16, 128, KS_OK, NULL, false);
     test_plain("bad_no_wait", PTX_f16, 16, 16, 128, KS_OK, "wgmma-pending", false);
     test_plain("bad_wait_one", PTX_f16, 16, 16, 128, KS_OK, "wgmma-pending", false);

@@ -207,6 +207,20 @@ K collective(const uint8_t *a, const uint8_t *b, float *out)
     put(out, d, 16);
 }
 
+/* Accumulators that the product replaces, and that nobody wrote before. */
+K fresh(const uint8_t *a, const uint8_t *b, float *out)
+{
+    tiles t = fill(a, b, 16, 32, 0, false, false);
+    float d[8];
+    for (int i = 0; i < 8; i++)
+        asm volatile("" : "=f"(d[i]));
+    ks_wgmma_fence();
+    MMA16("k16", "f32.f16.f16", "f", ", 1, 1, 0, 0", d, k_descriptor(0, t.a), k_descriptor(0, t.b), 0);
+    ks_wgmma_commit();
+    ks_wgmma_wait<0>();
+    put(out, d, 16);
+}
+
 /* ---------------------------------------------------------------------------------------------- mistakes */
 
 #define F16(d, a, b, scale) MMA16("k16", "f32.f16.f16", "f", ", 1, 1, 0, 0", d, a, b, scale)
@@ -347,4 +361,28 @@ K bad_register(const uint8_t *a, const uint8_t *b, float *out)
                  : "r"(r[1]), "r"(r[2]), "r"(r[3]), "l"(k_descriptor(0, t.b)));
     ks_wgmma_wait<0>();
     put(out, d, 16);
+}
+
+/* Speed: `rounds` products of 64 x 256 x 64. */
+K speed(float *out, int rounds)
+{
+    for (int i = threadIdx.x; i < 40960 / 4; i += blockDim.x)
+        ((uint32_t *)shared)[i] = 0x38003800u + i % 7;
+    fence_async();
+    __syncthreads();
+    float d[128];
+    for (int i = 0; i < 128; i++)
+        d[i] = 0;
+    uint64_t a = k_descriptor(1, ks_shared_address(shared)), b = k_descriptor(1, ks_shared_address(shared) + 8192);
+    ks_wgmma_pin(d);
+    for (int r = 0; r < rounds; r++) {
+        ks_wgmma_fence();
+        for (int i = 0; i < 4; i++)
+            ks_wgmma<__half, 256>::ss(d, a + 2 * i, b + 2 * i, 1);
+        ks_wgmma_commit();
+        ks_wgmma_wait<0>();
+    }
+    ks_wgmma_pin(d);
+    if (out)
+        out[threadIdx.x] = d[0];
 }
