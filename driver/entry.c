@@ -202,6 +202,8 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
                            .result = &r->result,
                            .budget = r->search.budget,
                            .agent = r->x->unit->settings->agent};
+    ks_json_free(r->device); /* how the builds went is known by now */
+    f.device = r->device = ks_session_device_json(r->session);
     struct ks_trace *trace = ks_steal(r->trace);
     if (!r->result.confirm && has_certificate(r)) { /* its files stay as they are */
         ks_trace_abandon(trace);
@@ -302,7 +304,16 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
         ks_say_instead(&err, KS_KEEP_BASELINE);
         return false;
     }
-    const char *judged = ks_json_get_str(ks_json_get(certificate, "confirmation"), KS_JUDGED_CODE, "");
+    const struct ks_json *confirmation = ks_json_get(certificate, "confirmation");
+    const char *judged = ks_json_get_str(confirmation, KS_JUDGED_CODE, ""),
+               *unusual = ks_json_get_str(confirmation, "needs_approval", NULL);
+    if (unusual && !ks_store_is_approved(x->store, key)) {
+        ks_say(KS_SEV_REMARK,
+               "%s: certificate %.12s waits for approval: %s; look at it and run 'kscc approve %.12s' there, then "
+               "compile again, %s",
+               x->unit->path, key, unusual, key, KS_KEEP_BASELINE);
+        return false;
+    }
     struct ks_signature *copy = KS_ARENA_NEW(a, struct ks_signature);
     *copy = *sig;
     ks_store_path(x->store, key, KS_CANDIDATE_FILE, &path);

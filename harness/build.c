@@ -1,5 +1,7 @@
 #include "harness/build.h"
 
+#include "harness/confine.h"
+
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
@@ -95,17 +97,19 @@ void ks_build_flags(const struct ks_session_options *opt, struct ks_args *out)
 }
 
 /* nvcc's own environment flags are already in nvcc_argv.  A fixed date makes __DATE__ and __TIME__ the same in every build. */
-static char **build_environment(void)
+static char **build_environment(char *tmp)
 {
     size_t n = 0, k = 0;
     while (environ[n])
         n++;
-    char **env = ks_xcalloc(n + 2, sizeof *env);
+    char **env = ks_xcalloc(n + 4, sizeof *env);
     for (size_t i = 0; i < n; i++)
         if (!ks_str_starts(environ[i], "NVCC_APPEND_FLAGS=") && !ks_str_starts(environ[i], "NVCC_PREPEND_FLAGS=") &&
-            !ks_str_starts(environ[i], "SOURCE_DATE_EPOCH="))
+            !ks_str_starts(environ[i], "SOURCE_DATE_EPOCH=") && !ks_str_starts(environ[i], "TMPDIR="))
             env[k++] = environ[i];
     env[k++] = (char *)"SOURCE_DATE_EPOCH=0";
+    env[k++] = (char *)"CCACHE_DISABLE=1"; /* its folder cannot be written where a candidate is built */
+    env[k++] = tmp;
     return env;
 }
 
@@ -128,12 +132,19 @@ static void first_error(const struct ks_str *log, struct ks_str *out)
         ks_str_addn(out, fallback, strcspn(fallback, "\n"));
 }
 
-static enum ks_code tool_run(struct ks_args *argv, const char *what, int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
+static enum ks_code tool_run(const struct ks_session_options *opt, const char *dir, struct ks_args *argv, const char *what,
+                             int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
-    KS_AUTO_FREE char **env = build_environment();
+    KS_AUTO_STR struct ks_str tmp = KS_STR_INIT;
+    KS_AUTO_ARGS struct ks_args confined;
+    ks_str_addf(&tmp, "TMPDIR=%s", dir);
+    KS_AUTO_FREE char **env = build_environment(tmp.data);
+    ks_args_init(&confined);
+    if (opt->confined_to)
+        ks_confine_command(opt, dir, argv, &confined);
     struct ks_spawn s;
     ks_spawn_init(&s);
-    s.argv = argv->v;
+    s.argv = opt->confined_to ? confined.v : argv->v;
     s.envp = env;
     s.own_group = true;
     s.die_with_parent = true;
@@ -234,11 +245,16 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     ks_args_add(&a, "-fvisibility=default");
     ks_args_add(&a, "-Xcompiler");
     ks_args_addf(&a, "-iquote,%s", ks_str_cstr(&quote));
+    if (!opt->confined_to) { /* the original: what it includes, candidates may read */
+        ks_args_add(&a, "-MD");
+        ks_args_add(&a, "-MF");
+        ks_args_addf(&a, "%s.d", object_path);
+    }
     ks_args_add(&a, "-c");
     ks_args_add(&a, source_path);
     ks_args_add(&a, "-o");
     ks_args_add(&a, object_path);
-    return tool_run(&a, "nvcc", timeout_ms, log, err);
+    return tool_run(opt, ks_str_cstr(&dir), &a, "nvcc", timeout_ms, log, err);
 }
 
 static enum ks_code link_shared(const struct ks_session_options *opt, const char *object_path, const char *shared_path,
@@ -262,7 +278,9 @@ static enum ks_code link_shared(const struct ks_session_options *opt, const char
     ks_args_add(&a, object_path);
     ks_args_add(&a, "-o");
     ks_args_add(&a, shared_path);
-    return tool_run(&a, "nvcc (link)", timeout_ms, log, err);
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    ks_path_dir(&dir, object_path);
+    return tool_run(opt, ks_str_cstr(&dir), &a, "nvcc (link)", timeout_ms, log, err);
 }
 
 static void user_ptxas_flags(const struct ks_session_options *opt, struct ks_args *out)
@@ -367,7 +385,7 @@ static enum ks_code resources_measure(const struct ks_session_options *opt, cons
     ks_args_add(&a, ptx_path.data);
     ks_args_add(&a, "-o");
     ks_args_add(&a, "/dev/null");
-    KS_TRY(tool_run(&a, "ptxas", timeout_ms, &said, err));
+    KS_TRY(tool_run(opt, dir, &a, "ptxas", timeout_ms, &said, err));
     ks_str_add(log, ks_str_cstr(&said));
     resources_parse(b, ks_str_cstr(&said));
     b->ptxas_text = without_times(ks_str_cstr(&said));

@@ -11,14 +11,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WATCH_MS 20 /* how often the resident memory is looked at */
+#define END_MS   3000 /* a worker that has closed its end may take to end */
+#define WATCH_MS 20   /* how often the resident memory is looked at */
 
 struct ks_worker {
-    pid_t pid; /* 0: gone */
-    int fd;
+    pid_t pid;   /* 0: gone */
+    pid_t inner; /* who answers: in a process namespace of its own the process that we started is not the worker */
+    int fd, inner_fd;
     unsigned char *shm;
     size_t shm_bytes, memory_limit_bytes;
     uint32_t seq;
@@ -42,12 +45,13 @@ static char *const *scrubbed_environment(void)
     return env;
 }
 
-static enum ks_code spawn(struct ks_worker *w, const char *program, int peer, int shm_fd, struct ks_err *err)
+static enum ks_code spawn(struct ks_worker *w, const struct ks_worker_options *opt, int peer, int shm_fd, struct ks_err *err)
 {
+    static const char *const walls[] = {[KS_WALLS_OWN] = "own", [KS_WALLS_SHARED] = "shared", [KS_WALLS_PLAIN] = "plain"};
     char peer_text[16], shm_text[16];
     snprintf(peer_text, sizeof peer_text, "%d", peer);
     snprintf(shm_text, sizeof shm_text, "%d", shm_fd);
-    char *argv[] = {(char *)(uintptr_t)program, peer_text, shm_text, NULL};
+    char *argv[] = {(char *)(uintptr_t)opt->program, peer_text, shm_text, (char *)(uintptr_t)walls[opt->walls], NULL};
     KS_AUTO_FD int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     struct ks_spawn s;
     ks_spawn_init(&s);
@@ -58,7 +62,9 @@ static enum ks_code spawn(struct ks_worker *w, const char *program, int peer, in
     s.n_keep_fds = 2;
     s.own_group = true;
     s.die_with_parent = true;
-    return ks_process_start(&s, &w->pid, err);
+    KS_TRY(ks_process_start(&s, &w->pid, err));
+    w->inner = w->pid;
+    return KS_OK;
 }
 
 enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
@@ -71,6 +77,8 @@ enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_work
         return ks_fail_errno(err, KS_ERR_IO, "make a socket pair");
     struct ks_worker *w = ks_xcalloc(1, sizeof *w);
     w->fd = pair[0];
+    w->inner_fd = -1;
+    setsockopt(w->fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)); /* who answers, in our numbers */
     w->shm_bytes = opt->hello.shm_bytes;
     w->memory_limit_bytes = opt->memory_limit_bytes;
     w->shm = mmap(NULL, w->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
@@ -79,7 +87,7 @@ enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_work
         w->shm = NULL;
         code = ks_fail_errno(err, KS_ERR_IO, "map shared memory");
     } else {
-        code = spawn(w, opt->program, pair[1], shm_fd, err);
+        code = spawn(w, opt, pair[1], shm_fd, err);
     }
     close(pair[1]);
     if (code == KS_OK) {
@@ -100,9 +108,24 @@ enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_work
     return KS_OK;
 }
 
+/* A worker that has closed its end is dying itself: its own end says why, a signal of ours would not.  Leaves it unreaped. */
+static void await_end(pid_t pid)
+{
+    siginfo_t info;
+    for (int i = 0; i < END_MS; i++) {
+        memset(&info, 0, sizeof info);
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
+            return;
+        usleep(1000);
+    }
+}
+
+/* The worker itself first: those around it then end by themselves, and nobody is left for others to bury. */
 static void kill_group(struct ks_worker *w)
 {
     if (w->pid > 0) {
+        if (w->inner_fd >= 0 && syscall(SYS_pidfd_send_signal, w->inner_fd, SIGKILL, NULL, 0) == 0)
+            await_end(w->pid);
         kill(-w->pid, SIGKILL);
         kill(w->pid, SIGKILL);
         while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
@@ -117,6 +140,8 @@ void ks_worker_stop(struct ks_worker *w)
         return;
     kill_group(w);
     close(w->fd);
+    if (w->inner_fd >= 0)
+        close(w->inner_fd);
     if (w->shm)
         munmap(w->shm, w->shm_bytes);
     ks_str_release(&w->device_text);
@@ -143,7 +168,7 @@ bool ks_worker_alive(const struct ks_worker *w)
 static size_t resident_bytes(const struct ks_worker *w)
 {
     char path[64], line[256];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)w->pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)w->inner);
     FILE *f = fopen(path, "re");
     unsigned long kib = 0;
     size_t anon = 0, shmem = 0;
@@ -161,7 +186,7 @@ static size_t resident_bytes(const struct ks_worker *w)
 int ks_worker_threads(const struct ks_worker *w)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)w->pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)w->inner);
     DIR *d = opendir(path);
     int n = 0;
     if (d) {
@@ -177,7 +202,8 @@ static enum ks_code explain_death(struct ks_worker *w, const char *during, struc
 {
     int status = 0;
     pid_t got;
-    kill(-w->pid, SIGKILL); /* whatever it left behind; it is dying itself */
+    await_end(w->pid);
+    kill(-w->pid, SIGKILL); /* whatever it left behind */
     while ((got = waitpid(w->pid, &status, 0)) < 0 && errno == EINTR)
         ;
     w->pid = 0;
@@ -201,6 +227,26 @@ static enum ks_code explain_death(struct ks_worker *w, const char *during, struc
         return ks_fail(err, KS_ERR_SIGNAL, "the worker was killed by signal %d (SIG%s) during the %s", WTERMSIG(status),
                        sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?", during);
     return ks_fail(err, KS_ERR_EXIT_STATUS, "the worker ended with exit status %d during the %s", WEXITSTATUS(status), during);
+}
+
+/* The first answer comes from before there was a candidate: its sender is the worker. */
+static ssize_t reply_read(struct ks_worker *w, struct ks_wire_reply *reply, bool first)
+{
+    union {
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    struct iovec part = {reply, sizeof *reply};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    ssize_t got = recvmsg(w->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *c = got > 0 && first ? CMSG_FIRSTHDR(&m) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+        struct ucred who;
+        memcpy(&who, CMSG_DATA(c), sizeof who);
+        w->inner = who.pid;
+        w->inner_fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+    }
+    return got;
 }
 
 enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
@@ -231,7 +277,7 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
         }
         if (n <= 0)
             continue;
-        ssize_t got = recv(w->fd, &reply, sizeof reply, MSG_DONTWAIT);
+        ssize_t got = reply_read(w, &reply, c->op == KS_OP_HELLO);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got <= 0)

@@ -11,7 +11,12 @@ struct ks_worker_options {
     const char *program; /* path of kscc-worker */
     struct ks_wire_hello hello;
     size_t memory_limit_bytes; /* resident memory, watched while waiting; 0: none */
-    int64_t timeout_ms;        /* for the start */
+    enum ks_worker_walls {
+        KS_WALLS_OWN,
+        KS_WALLS_SHARED,
+        KS_WALLS_PLAIN
+    } walls;            /* namespaces of its own; capabilities dropped; as is */
+    int64_t timeout_ms; /* for the start */
 };
 
 struct ks_worker;

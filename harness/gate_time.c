@@ -51,7 +51,8 @@ static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t
     *ret_counters = NULL;
     return agree ? ks_fail(err, KS_ERR_DEVICE, "the call launches no kernel")
                  : ks_fail(err, KS_ERR_SANDBOX,
-                           "the call changed the emulated device's own records: %.1f ns are less than its kernels took together", *ret_ns);
+                           "the call changed the emulated device's own records: %.1f ns are less than its kernels took together",
+                           *ret_ns);
 }
 
 /* One object a timing point: {"shape":..., "modelled_ns":..., "kernels":[...]}. */
@@ -111,12 +112,17 @@ static double control_bias(const struct ks_session *s)
 
 /* Passes when the lower bound of the weighted mean exceeds 1 + delta + the control's bias and no point's whole interval lies
  * below 1 - regress_limit. */
-void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *point_hi, struct ks_json *details)
+void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *point_hi, double worst_round,
+                   struct ks_json *details)
 {
     double delta = t->s->opt.delta, regress = t->s->opt.regress_limit, bias = control_bias(t->s), least = 1 + delta + bias;
     ks_json_set_num(details, "delta", delta);
     ks_json_set_num(details, "control_bias", bias);
     ks_json_set_num(details, "gate_lower_bound", gate.lo);
+    for (size_t i = 0; i < t->v->n_points; i++)
+        if (!ks_plausible_point(t, i, details))
+            return;
+    ks_plausible_approval(t->s->c, t->v);
     for (size_t i = 0; i < t->v->n_points; i++)
         if (!(point_hi[i] >= 1 - regress)) {
             KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
@@ -125,6 +131,13 @@ void ks_time_judge(struct ks_trial *t, struct ks_interval gate, const double *po
                          t->v->points[i].speedup);
             return;
         }
+    if (worst_round > 0 && worst_round <= 1 + delta) {
+        ks_gate_fail(
+            t, KS_GATE_TIME, details,
+            "the gain does not show in every pair of new processes: the worst one shows %.3fx, that does not exceed %.3f",
+            worst_round, 1 + delta);
+        return;
+    }
     if (gate.lo > least)
         ks_gate_pass(t, KS_GATE_TIME, details);
     else
@@ -192,7 +205,7 @@ static void time_modelled(struct ks_trial *t)
         p->reference_ns = s->point_reference_ns[i];
         p->speedup = p->speedup_lo = p->speedup_hi = p->reference_ns / p->candidate_ns;
         p->n_pairs = 1;
-        series[i] = (struct ks_series){&p->reference_ns, &p->candidate_ns, 1, p->weight};
+        series[i] = (struct ks_series){&p->reference_ns, &p->candidate_ns, 1, p->weight, 1};
         point_hi[i] = p->speedup;
     }
     v->counters = ks_counters_object(s, points);
@@ -202,7 +215,7 @@ static void time_modelled(struct ks_trial *t)
     v->speedup_hi = mean.hi;
     struct ks_json *details = ks_json_object();
     ks_json_set_bool(details, "modelled", true);
-    ks_time_judge(t, mean, point_hi, details);
+    ks_time_judge(t, mean, point_hi, 0, details);
 }
 
 void ks_gate_time(struct ks_trial *t)

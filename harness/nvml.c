@@ -9,6 +9,7 @@
 #define NVML_TEMPERATURE_GPU 0
 /* nvmlClocksThrottleReason*: SwPowerCap 0x4, HwSlowdown 0x8, SwThermalSlowdown 0x20, HwThermalSlowdown 0x40, HwPowerBrake 0x80 */
 #define NVML_HELD_DOWN 0xecull
+#define NVML_SPOILED   0xe8ull
 
 static struct {
     bool tried, ready;
@@ -27,7 +28,8 @@ static bool device_find(void)
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (visible && strncmp(visible, "GPU-", 4) == 0 && nvml.by_uuid)
         return nvml.by_uuid(visible, &nvml.device) == 0;
-    return nvml.by_index(visible && *visible >= '0' && *visible <= '9' ? (unsigned)strtoul(visible, NULL, 10) : 0, &nvml.device) == 0;
+    return nvml.by_index(visible && *visible >= '0' && *visible <= '9' ? (unsigned)strtoul(visible, NULL, 10) : 0,
+                         &nvml.device) == 0;
 }
 
 static void load(void)
@@ -69,6 +71,19 @@ struct ks_nvml_sample ks_nvml_read(void)
     if (nvml.reasons)
         nvml.reasons(nvml.device, &s.throttle_reasons);
     return s;
+}
+
+unsigned long long ks_nvml_reasons(void)
+{
+    unsigned long long r = 0;
+    if (!nvml.tried)
+        load();
+    return nvml.ready && nvml.reasons && nvml.reasons(nvml.device, &r) == 0 ? r : 0;
+}
+
+bool ks_nvml_spoils(unsigned long long reasons)
+{
+    return (reasons & NVML_SPOILED) != 0;
 }
 
 bool ks_nvml_throttled(const struct ks_nvml_sample *s)

@@ -28,10 +28,9 @@ enum ks_wire_op {
     KS_OP_CONFIGURE, /* ks_wire_config: checks and counters of an emulated device */
     KS_OP_LOAD,      /* ks_wire_load: seal the sandbox, load the candidate */
     KS_OP_PREPARE,   /* ks_wire_prepare: place and fill the buffers of one call */
-    KS_OP_CALL, /* ks_wire_call: one call of the entry, device synchronised; value[0] return code, [1] device ns, [2] host ns, [3]
-                   late ns */
-    KS_OP_FETCH,  /* ks_wire_fetch: copy buffers back into the shared memory */
-    KS_OP_REPORT, /* ks_wire_report: findings or counters as text; value[0] length, [1] modelled ns */
+    KS_OP_CALL,      /* ks_wire_call: one call of the entry, device synchronised; value: see struct ks_wire_reply */
+    KS_OP_FETCH,     /* ks_wire_fetch: copy buffers back into the shared memory */
+    KS_OP_REPORT,    /* ks_wire_report: findings or counters as text; value[0] length, [1] modelled ns */
     KS_OP_QUIT
 };
 
@@ -69,20 +68,39 @@ enum ks_wire_source { KS_SOURCE_SHM, KS_SOURCE_POISON, KS_SOURCE_GENERATE };
 
 struct ks_wire_buffer {
     uint64_t bytes;
-    uint64_t shm_off;   /* contents to load, and where FETCH puts them (with red zones when there are any) */
-    uint64_t arena_off; /* cuda: where in the arena the red zone before the buffer starts */
-    uint32_t red_bytes; /* red zone on either side; 0 on the emulated device, whose bounds are exact */
-    uint32_t source;    /* enum ks_wire_source */
-    uint32_t pattern;   /* poison of outputs */
+    uint64_t shm_off;    /* contents to load, and where FETCH puts them (with red zones when there are any) */
+    uint64_t arena_off;  /* cuda: where in the arena the red zone before the buffer starts */
+    uint32_t red_bytes;  /* red zone on either side; 0 on the emulated device, whose bounds are exact */
+    uint32_t skew_bytes; /* emulated: the pointer lies this far behind a well aligned one (cuda: arena_off says so) */
+    uint32_t source;     /* enum ks_wire_source */
+    uint32_t pattern;    /* poison of outputs */
     uint32_t red_pattern;
     struct ks_input_gen gen;
     char name[32];
 };
 
+enum ks_wire_cache {
+    KS_CACHE_ANY,  /* not timed */
+    KS_CACHE_COLD, /* L2 is overwritten before the call */
+    KS_CACHE_WARM  /* L2 holds what the preparation left there */
+};
+
+/* cuda: how the call is scheduled. */
+enum ks_wire_order {
+    KS_ORDER_PLAIN,
+    KS_ORDER_LATE,  /* the buffers get their contents on the call's stream behind a delay, and are read there after the call: work
+                       that is not ordered with the stream meets poison, or is missed */
+    KS_ORDER_TENANT /* another kernel occupies a part of the multiprocessors */
+};
+
 struct ks_wire_prepare {
     uint32_t n;
-    uint32_t flush_l2;
+    uint32_t cache;      /* enum ks_wire_cache */
     uint32_t same_place; /* keep the buffers of the call before when their sizes are the same: old pointers, new contents */
+    uint32_t fresh;      /* cuda: other physical memory behind the arena */
+    uint32_t order;      /* enum ks_wire_order */
+    uint32_t tenant;     /* blocks of the other kernel */
+    uint32_t watch;      /* cuda: a call that changes limits or attributes of the device fails */
     uint32_t pad;
     struct ks_wire_buffer buffers[KS_MAX_PARAMS];
 };
@@ -106,6 +124,9 @@ struct ks_wire_fetch {
     uint64_t mask; /* bit i: buffer i */
 };
 
+/* How the worker's text begins when a watched call has changed the device's state. */
+#define KS_CHANGED_TEXT "the call leaves a changed device: "
+
 /* In a replay a KS_OP_REPORT follows each call; the worker answers it with this line, made of the command's seq and pad. */
 #define KS_REPLAY_RECORD "kscc-case %08x%08x"
 enum ks_wire_report_kind { KS_REPORT_FINDINGS, KS_REPORT_COUNTERS };
@@ -127,10 +148,20 @@ struct ks_wire_command {
     } u;
 };
 
+/* What a reply to KS_OP_CALL holds; a text's reply has its length in the first. */
+enum ks_wire_value {
+    KS_VALUE_RETURNED,  /* by the entry */
+    KS_VALUE_DEVICE_NS, /* between the events; KS_OP_REPORT: modelled */
+    KS_VALUE_HOST_NS,
+    KS_VALUE_LATE_NS, /* after the closing event other work went on */
+    KS_VALUE_BUSY_NS, /* the device's time for preparing and calling */
+    KS_N_VALUES
+};
+
 struct ks_wire_reply {
     uint32_t magic, op, seq;
     uint32_t code; /* enum ks_code */
-    double value[4];
+    double value[KS_N_VALUES];
     char text[KS_WIRE_TEXT_BYTES];
 };
 

@@ -1,6 +1,7 @@
 /* Life of a session: build and examine the baseline, then judge candidates one by one. */
 #include "harness/session_impl.h"
 
+#include "harness/confine.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
@@ -21,6 +22,7 @@ static void options_copy(struct ks_session *s, const struct ks_session_options *
 {
     struct ks_arena *a = &s->arena;
     s->opt = *opt;
+    s->opt.confined_to = NULL; /* the original is the user's own */
     s->opt.unit_path = ks_arena_strdup(a, opt->unit_path);
     s->opt.source = ks_arena_strndup(a, opt->source, opt->source_len);
     size_t n = 0;
@@ -132,6 +134,10 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
         return ks_fail(err, KS_ERR_BUILD, "find the entry '%s' (symbol '%s') in the original's object: is it static or inline?",
                        s->c->entry, s->opt.signature->symbol);
     s->base.built = s->baseline;
+    KS_AUTO_STR struct ks_str deps = KS_STR_INIT;
+    ks_str_addf(&deps, "%s.d", s->baseline->object_path);
+    ks_confine_paths(&s->opt, deps.data, &s->confined_to);
+    s->opt.confined_to = &s->confined_to;
     if (s->opt.device == KS_DEVICE_CUDA)
         ks_device_lock_open(&s->lock);
     ks_session_enter(s, false);
@@ -140,6 +146,7 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     KS_TRY(ks_cases_make(s, 0, s->cases, &s->n_cases, err));
     KS_TRY(ks_selftest(s, err));
     KS_TRY(ks_safety_baseline(s, err));
+    KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_perturb_baseline(s, err) : KS_OK);
     KS_TRY(ks_time_baseline(s, err));
     ks_session_enter(s, true);
     KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK);
@@ -152,6 +159,7 @@ enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_sess
     struct ks_session *s = ks_xcalloc(1, sizeof *s);
     s->lock.gate_fd = s->lock.lock_fd = -1;
     ks_arena_init(&s->arena);
+    ks_args_init(&s->confined_to);
     options_copy(s, opt);
     enum ks_code code = session_open(s, err);
     if (s->opt.device == KS_DEVICE_EMULATED)
@@ -174,6 +182,8 @@ void ks_session_free(struct ks_session *s)
     for (size_t i = 0; i < s->n_builds; i++)
         ks_built_free(s->builds[i]);
     ks_built_free(s->baseline);
+    ks_args_release(&s->confined_to);
+    free(s->unconfined_why);
     ks_json_free(s->base_counters);
     ks_json_free(s->base_findings);
     ks_json_free(s->device);
@@ -181,6 +191,28 @@ void ks_session_free(struct ks_session *s)
     ks_json_free(s->control);
     ks_arena_release(&s->arena);
     free(s);
+}
+
+/* Where not even the original can be built in the confinement (a toolkit in an unusual place), it is left out, and the report
+ * says so. */
+static enum ks_code confined_build(struct ks_session *s, const char *source, size_t len, const char *tag, int64_t timeout_ms,
+                                   struct ks_built **ret, struct ks_str *log, struct ks_err *err)
+{
+    struct ks_err why;
+    struct ks_built *again = NULL;
+    enum ks_code code = ks_build(&s->opt, source, len, tag, timeout_ms, ret, log, err);
+    s->confinement_works |= code == KS_OK;
+    if (code == KS_OK || s->confinement_works || s->unconfined_why)
+        return code;
+    if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "confined", 600000, &again, NULL, &why) == KS_OK) {
+        ks_built_free(again);
+        s->confinement_works = true;
+        return code; /* it is the text */
+    }
+    s->unconfined_why = ks_xstrdup(why.message);
+    s->opt.confined_to = NULL;
+    ks_str_clear(log);
+    return ks_build(&s->opt, source, len, tag, timeout_ms, ret, log, err);
 }
 
 /* A text built before is not built again; the oldest build makes room. */
@@ -196,7 +228,7 @@ static enum ks_code built_get(struct ks_session *s, const char *source, size_t l
         }
     struct ks_built *b = NULL;
     snprintf(tag, sizeof tag, "candidate-%zu", s->next_tag++);
-    KS_TRY(ks_build(&s->opt, source, len, tag, timeout_ms, &b, log, err));
+    KS_TRY(confined_build(s, source, len, tag, timeout_ms, &b, log, err));
     if (s->n_builds == KS_MAX_CACHED_BUILDS) {
         ks_built_free(s->builds[0]);
         memmove(s->builds, s->builds + 1, (KS_MAX_CACHED_BUILDS - 1) * sizeof *s->builds);
@@ -221,6 +253,12 @@ static void gate_run(struct ks_trial *t, enum ks_gate gate, void (*run)(struct k
     int64_t start_ns = ks_clock_ns();
     run(t);
     t->v->gate_ns[gate] += ks_clock_ns() - start_ns;
+}
+
+static void perturb(struct ks_trial *t)
+{
+    bool passed = ks_perturb_check(t); /* else it has said so; the sanitizers come last */
+    (void)passed;
 }
 
 static void judge(struct ks_trial *t, const char *source, size_t len)
@@ -257,6 +295,8 @@ static void judge(struct ks_trial *t, const char *source, size_t len)
     if (emulated && t->v->gates[KS_GATE_ADMISSION].state != KS_GATE_FAIL) /* why a wrong answer is wrong, if a check can tell */
         gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
     gate_run(t, KS_GATE_RESOURCES, ks_gate_resources);
+    if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES)
+        gate_run(t, KS_GATE_SAFETY, perturb);
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES) {
         ks_trial_enter(t, true);
         gate_run(t, KS_GATE_TIME, ks_gate_time);
@@ -286,6 +326,7 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     struct ks_case *fresh = NULL;
     struct ks_trial t = {.s = s, .v = &v, .confirm = confirm, .cases = s->cases, .n_cases = s->n_cases};
     int64_t start_ns = ks_clock_ns();
+    double busy_ns = s->busy_ns;
     memset(&v, 0, sizeof v);
     t.deadline_ns = start_ns + s->opt.trial_timeout_ms * 1000000 * (confirm ? 4 : 1);
     if (!confirm)
@@ -307,6 +348,7 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     }
     judge(&t, source, len);
     ks_arm_stop(&t.arm);
+    v.device_ns = (int64_t)(s->busy_ns - busy_ns);
     v.outcome = outcome(&v);
     v.wall_ns = ks_clock_ns() - start_ns;
     if (fresh)
@@ -356,6 +398,7 @@ struct ks_json *ks_session_device_json(struct ks_session *s)
     struct ks_json *j = ks_json_copy(s->device);
     if (s->sandbox)
         ks_json_set(j, "sandbox", ks_json_copy(s->sandbox));
+    ks_json_set_str(j, "builds", s->unconfined_why ? s->unconfined_why : "confined");
     if (s->control)
         ks_json_set(j, "control", ks_json_copy(s->control));
     return j;

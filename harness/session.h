@@ -35,6 +35,8 @@ struct ks_point_result {
     double reference_ns, candidate_ns;      /* medians */
     double speedup, speedup_lo, speedup_hi; /* T_reference / T_kernel, 95 % interval of the paired ratio */
     int n_pairs;
+    double warm_reference_ns, warm_candidate_ns; /* medians with a warm cache; 0: not measured */
+    double floor_ns, roofline_ns;                /* no card does it in less; less if it reads its inputs once.  0: not known */
 };
 
 enum ks_outcome {
@@ -52,8 +54,10 @@ struct ks_verdict {
     bool modelled;                          /* times come from the emulated device's model */
     double max_abs_err, max_rel_err;
     int64_t build_ns, wall_ns;
+    int64_t device_ns, tools_ns; /* GPU: its time in calls of both arms and their preparation; wall time of the sanitizers */
     int64_t gate_ns[KS_N_GATES]; /* wall time each gate took; build: 0 when the text was built before */
     char source_hash[65], object_hash[65];
+    char *approval;           /* why a person must look at it before it is emitted; NULL: nothing unusual */
     struct ks_json *counters; /* device profile of the candidate, or NULL */
     /* Timing points whose answers were never compared (too large to emulate in full): [{"shape":..., "warp_insts": the
      * original's}], and the most work that was: {"shape":..., "bytes":..., "warp_insts":...}.  Emulated device only, NULL
@@ -87,6 +91,8 @@ struct ks_session_options {
     int64_t trial_timeout_ms;
     size_t memory_limit_bytes;   /* host memory of a worker */
     int64_t sample_thread_insts; /* emulated: budget per timed launch */
+    const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders; NULL:
+                                          not confined */
 };
 
 struct ks_session;

@@ -33,7 +33,7 @@ struct ks_layout {
     size_t n;
     struct {
         size_t n_elem, bytes, row_elems;
-        size_t shm_off, arena_off, red_bytes;
+        size_t shm_off, arena_off, red_bytes, skew_bytes;
     } buf[KS_MAX_PARAMS];
     struct ks_wire_call args;
     size_t shm_bytes, arena_bytes, data_bytes;
@@ -55,7 +55,7 @@ struct ks_case {
 struct ks_run {
     enum ks_code code; /* KS_OK: the call came back and the buffers were read */
     struct ks_err err;
-    double device_ns, late_ns;
+    double device_ns, late_ns, busy_ns;
     int64_t wall_ns;
     bool touched;          /* wrote an input or a red zone */
     bool outside;          /* it was a red zone: an access out of bounds */
@@ -75,6 +75,9 @@ struct ks_session {
     const struct ks_contract *c;
     struct ks_binding *bindings;
     struct ks_built *baseline;
+    struct ks_args confined_to;     /* what builds of candidates may read */
+    bool confinement_works;         /* a build has come through */
+    char *unconfined_why;           /* builds are not confined: why; NULL: they are */
     struct ks_built *builds[KS_MAX_CACHED_BUILDS]; /* candidates, by hash */
     size_t n_builds, next_tag;
     struct ks_arm base;
@@ -89,7 +92,13 @@ struct ks_session {
     unsigned n_trials;
     struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
     int64_t waited_ns;          /* for the lock, so far */
-    int base_threads;           /* threads of the baseline's worker after its first call */
+    enum ks_worker_walls walls; /* around a worker, once walls_known */
+    bool walls_known;
+    double busy_ns;           /* of the GPU in calls and their preparation, so far */
+    bool base_changes_device; /* the original leaves limits or attributes of the GPU changed */
+    bool base_varies;         /* its answers differ in bits from run to run */
+    bool base_unordered;      /* the original's work is not ordered with the stream it is given */
+    int base_threads;         /* threads of the baseline's worker after its first call */
 };
 
 /* run.c */
@@ -104,7 +113,11 @@ KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *
                                            struct ks_err *err);
 struct ks_run_options {
     bool on_device; /* contents are generated in the worker, nothing is read back */
-    bool flush_l2;
+    bool fresh;     /* cuda: other physical memory than before */
+    bool watch;     /* cuda: changed limits and attributes of the device are a fault */
+    enum ks_wire_cache cache;
+    enum ks_wire_order order;
+    uint32_t tenant; /* blocks of the tenant */
     uint32_t poison;
     int64_t timeout_ms;
 };
@@ -112,6 +125,9 @@ struct ks_run_options {
 void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt,
                  struct ks_run *ret);
 const unsigned char *ks_run_output(const struct ks_arm *arm, const struct ks_layout *l, size_t buffer);
+/* After a call with on_device: the outputs into the shared memory. */
+KS_NODISCARD enum ks_code ks_run_fetch_outputs(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l,
+                                               int64_t timeout_ms, struct ks_err *err);
 void ks_run_release(struct ks_run *r);
 KS_NODISCARD enum ks_code ks_arm_report(struct ks_session *s, struct ks_arm *arm, enum ks_wire_report_kind kind,
                                         struct ks_json **ret_json, double *ret_modelled_ns, struct ks_err *err);
@@ -154,15 +170,24 @@ void ks_gate_time(struct ks_trial *t);
 KS_NODISCARD enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err);
 void ks_time_pairs(struct ks_trial *t);
 /* Decides from the filled points. */
-void ks_time_judge(struct ks_trial *t, struct ks_interval gate_interval, const double *point_hi, struct ks_json *details);
+/* worst_round: the speed-up that the worst round of processes shows; 0: there are none. */
+void ks_time_judge(struct ks_trial *t, struct ks_interval gate_interval, const double *point_hi, double worst_round,
+                   struct ks_json *details);
 /* safety.c: findings of the baseline over the safety cases. */
 KS_NODISCARD enum ks_code ks_safety_baseline(struct ks_session *s, struct ks_err *err);
+/* perturb.c, GPU: another order and other company.  Learns what the original does; false: the trial's safety gate has failed. */
+KS_NODISCARD enum ks_code ks_perturb_baseline(struct ks_session *s, struct ks_err *err);
+bool ks_perturb_check(struct ks_trial *t);
 /* sanitizer.c: compute-sanitizer's four tools over a replay of small cases; skipped with the reason where the program is missing.
  */
 void ks_safety_sanitizer(struct ks_trial *t);
 int64_t ks_counter_sum(const struct ks_json *kernels, const char *name);
 /* The largest call, by the original's work, of all that are compared; NULL: none. */
 const struct ks_case *ks_cases_largest(const struct ks_case *cases, size_t n);
+/* plausible.c: false: the point's time is less than any card of this kind needs, and the gate has failed with `details`. */
+bool ks_plausible_point(struct ks_trial *t, size_t point, struct ks_json *details);
+/* Sets v->approval for a gain that is too good to be emitted unseen. */
+void ks_plausible_approval(const struct ks_contract *c, struct ks_verdict *v);
 /* gate_time.c: modelled times of the baseline. */
 struct ks_json *ks_counters_object(const struct ks_session *s, struct ks_json *points);
 /* Is `ns` at least the sum of the kernels' modelled times?  Runtime calls add to it. */

@@ -2,8 +2,12 @@
 #define KS_HARNESS_STATS_H
 
 /* Statistics of paired timings.  A pair is one timed call of the baseline and one of the candidate, close in time and in ABBA
- * order, so that drift of clocks and temperature falls out of their ratio.  All intervals are percentile bootstraps of the
- * interquartile mean log ratio with a fixed seed: the same series gives the same interval. */
+ * order, so that drift of clocks and temperature falls out of their ratio.  Pairs come in blocks: the pairs of one block share
+ * what a process keeps for a while (the physical memory behind its buffers), blocks do not, so blocks are what is independent.
+ *
+ * An interval is the wider, on either side, of two: the percentile bootstrap of the interquartile mean log ratio, blocks drawn as
+ * a whole, with a fixed seed (the same series gives the same interval), which outliers do not move; and Student's t over the
+ * winsorised means of the blocks (Yuen 1974), which does not flatter few blocks. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +16,7 @@ struct ks_series {
     const double *reference_ns, *candidate_ns; /* pair i */
     size_t n;
     double weight; /* of this timing point */
+    size_t block;  /* pairs i with the same i / block belong together; 0: as 1 */
 };
 
 struct ks_interval {
@@ -24,8 +29,10 @@ double ks_median(double *v, size_t n);
 struct ks_interval ks_stats_ratio(const struct ks_series *s, double confidence, uint64_t seed);
 /* The same for the weighted geometric mean over points, resampled jointly. */
 struct ks_interval ks_stats_geomean(const struct ks_series *points, size_t n_points, double confidence, uint64_t seed);
-/* Confidence level when the n-th candidate is judged: 0.95 for the first, corrected as if the error were shared out in the
- * proportion 1/2, 1/4 ... over powers of two (never below what Bonferroni gives for 64 candidates). */
+/* Confidence level for judging the n-th candidate (from 1): 1 - 0.05 / (n (n + 1)).  However many candidates are tried, the
+ * levels of all of them add up to less than 0.05 (Bonferroni, with unequal shares because nobody knows how many will come). */
 double ks_stats_confidence(unsigned n_candidates);
+/* Student's t: the value that a variable with `df` degrees of freedom exceeds with probability `tail` (0 < tail < 0.5). */
+double ks_stats_t(double df, double tail);
 
 #endif

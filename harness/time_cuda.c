@@ -2,58 +2,72 @@
  *
  *   order     A B | B A | A B | ...: drift falls out of the ratio
  *   contents  every pair has new inputs, made on the device, and new places in memory; both arms get the same
- *   cache     overwritten between calls (twice the L2 cache is written)
+ *   memory    every block of BLOCK pairs has other physical memory in both arms: where pages lie is worth some percent to some
+ *             kernels, and must average out or widen the interval.  A confirmation also starts both processes anew every
+ *             RESTART_PAIRS pairs, and the gain must show in each of these rounds.
+ *   cache     cold: overwritten between calls (twice the L2 cache is written).  A few warm pairs follow, for the report only
  *   checked   an unpredictable eighth of the pairs, and the first, is read back and compared: the answer of a timed call counts
  *   clocks    events on the device; the parent's own clock around each call must not see more than they do; other streams' work
- * after the closing event is counted by the device-wide synchronisation stopping  looks at 12, 24, 48 (confirmation: 96) pairs a
- * point; the confidence is shared out over the looks */
+ *             after the closing event is counted by the device-wide synchronisation; pairs that NVML calls throttled are left out
+ *   stopping  looks at 12, 24, 48 (confirmation: 24, 48, 96) pairs a point; the confidence is shared out over the looks */
 #include "harness/session_impl.h"
 
 #include "harness/nvml.h"
 #include "base/process.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #define MAX_PAIRS       96
 #define N_LOOKS         3
-#define WARM_UP         3
+#define BLOCK           2
+#define WARM_UP         4
+#define WARM_PAIRS      6
+#define CONTROL_PAIRS   24
+#define RESTART_PAIRS   12
+#define MAX_ROUNDS      (MAX_PAIRS / RESTART_PAIRS)
+#define MAX_SPOILED     48
 #define CALL_BASE       0x7000000000000000ull
+#define WARM_CALLS      512u    /* calls of warm pairs are numbered from here on */
 #define HIDDEN_NS       30000.0 /* time outside the events that is put down to synchronising */
 #define HIDDEN_SHARE    0.10    /* and as a share of the call */
 #define CONTROL_LIMIT   0.05    /* A/A ratio further from 1 than this: the device is not usable for timing */
 #define POINT_BUDGET_NS (8ll * 1000000000)
 
 struct sample {
-    double device_ns, wall_ns, late_ns;
+    double device_ns, wall_ns, late_ns, busy_ns;
 };
 
-/* One timed call.  fetch: outputs are wanted afterwards. */
-static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, bool fetch,
+/* How a pair is run. */
+struct pair_options {
+    enum ks_wire_cache cache;
+    bool swapped, checked, keep;
+    int64_t timeout_ms;
+};
+
+/* One timed call.  o->checked: outputs are wanted afterwards, and the device must be left as it was. */
+static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct pair_options *p,
                                int64_t timeout_ms, struct sample *ret, struct ks_str *problem, struct ks_err *err)
 {
     struct ks_run run;
-    struct ks_run_options o = {
-        .on_device = true, .flush_l2 = true, .poison = ks_inputs_poison(s->secret, l->call), .timeout_ms = timeout_ms};
+    struct ks_run_options o = {.on_device = true,
+                               .fresh = l->call % BLOCK == 0,
+                               .watch = p->checked && !s->base_changes_device,
+                               .cache = p->cache,
+                               .poison = ks_inputs_poison(s->secret, l->call),
+                               .timeout_ms = timeout_ms};
     ks_run_once(s, arm, l, &o, &run);
     enum ks_code code = run.code;
     if (code != KS_OK)
         *err = run.err;
     if (run.returned_error)
         ks_str_add(problem, ks_str_cstr(&run.problem));
-    *ret = (struct sample){run.device_ns, (double)run.wall_ns, run.late_ns};
+    *ret = (struct sample){run.device_ns, (double)run.wall_ns, run.late_ns, run.busy_ns};
     ks_run_release(&run);
-    if (code != KS_OK || !fetch)
+    if (code != KS_OK || !p->checked)
         return code;
-    struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
-    struct ks_wire_reply reply;
-    c->op = KS_OP_FETCH;
-    for (size_t i = 0; i < l->n; i++)
-        if (ks_buffer_is_output(&s->c->buffers[i]))
-            c->u.fetch.mask |= 1ull << i;
-    code = ks_worker_ask(arm->worker, c, timeout_ms, &reply, err);
-    free(c);
-    return code;
+    return ks_run_fetch_outputs(s, arm, l, timeout_ms, err);
 }
 
 /* Compares the outputs of a timed pair that both workers have read back. */
@@ -78,38 +92,48 @@ struct pairs {
     double reference_ns[MAX_PAIRS], candidate_ns[MAX_PAIRS];
     double hidden[MAX_PAIRS]; /* candidate's time outside its events, less the reference's */
     double late[MAX_PAIRS];
-    size_t n, n_checked;
+    size_t n, n_checked, n_spoiled; /* spoiled: left out because the device was held down */
+    double busy_ns, wall_ns;
 };
 
 enum pair_result { PAIR_OK, PAIR_WRONG, PAIR_CANDIDATE_FAULT, PAIR_REFERENCE_FAULT };
 
+static void pair_keep(struct pairs *p, const struct sample *r, const struct sample *c, bool checked)
+{
+    p->n_checked += checked;
+    p->reference_ns[p->n] = r->device_ns;
+    p->candidate_ns[p->n] = c->device_ns;
+    p->hidden[p->n] = (c->wall_ns - c->device_ns) - (r->wall_ns - r->device_ns);
+    p->late[p->n] = c->late_ns - r->late_ns;
+    p->n++;
+}
+
 static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference, struct ks_arm *candidate,
-                                 const struct ks_shape *shape, uint64_t call, bool swapped, bool checked, bool keep,
-                                 int64_t timeout_ms, struct pairs *p, struct ks_str *what, struct ks_err *err)
+                                 const struct ks_shape *shape, uint64_t call, const struct pair_options *o, struct pairs *p,
+                                 struct ks_str *what, struct ks_err *err)
 {
     struct ks_layout l;
     struct sample r = {0}, c = {0};
+    int64_t start_ns = ks_clock_ns();
     if (ks_layout_make(s, shape, KS_SET_DECLARED, call, &l, err) != KS_OK)
         return PAIR_REFERENCE_FAULT;
     for (int turn = 0; turn < 2; turn++) {
-        bool is_candidate = (turn == 0) == swapped;
-        enum ks_code code = is_candidate ? timed_call(s, candidate, &l, checked, timeout_ms, &c, what, err)
-                                         : timed_call(s, reference, &l, checked, 60000, &r, what, err);
+        bool is_candidate = (turn == 0) == o->swapped;
+        enum ks_code code = is_candidate ? timed_call(s, candidate, &l, o, o->timeout_ms, &c, what, err)
+                                         : timed_call(s, reference, &l, o, 60000, &r, what, err);
         if (code != KS_OK)
             return is_candidate ? PAIR_CANDIDATE_FAULT : PAIR_REFERENCE_FAULT;
         if (what->len)
             return is_candidate ? PAIR_WRONG : PAIR_REFERENCE_FAULT;
     }
-    if (checked && !pair_agrees(s, reference, candidate, &l, what))
+    p->busy_ns += r.busy_ns + c.busy_ns;
+    p->wall_ns += (double)(ks_clock_ns() - start_ns);
+    if (o->checked && !pair_agrees(s, reference, candidate, &l, what))
         return PAIR_WRONG;
-    if (!keep)
-        return PAIR_OK;
-    p->n_checked += checked;
-    p->reference_ns[p->n] = r.device_ns;
-    p->candidate_ns[p->n] = c.device_ns;
-    p->hidden[p->n] = (c.wall_ns - c.device_ns) - (r.wall_ns - r.device_ns);
-    p->late[p->n] = c.late_ns - r.late_ns;
-    p->n++;
+    if (o->keep && ks_nvml_spoils(ks_nvml_reasons()) && p->n_spoiled < MAX_SPOILED)
+        p->n_spoiled++;
+    else if (o->keep && p->n < MAX_PAIRS)
+        pair_keep(p, &r, &c, o->checked);
     return PAIR_OK;
 }
 
@@ -126,7 +150,8 @@ static enum ks_code fill_check(struct ks_session *s, struct ks_err *err)
     struct sample ignored;
     KS_AUTO_STR struct ks_str problem = KS_STR_INIT;
     KS_TRY(ks_layout_make(s, &s->c->times[0].shape, KS_SET_DECLARED, CALL_BASE - 8192, &l, err));
-    KS_TRY(timed_call(s, &s->base, &l, false, 60000, &ignored, &problem, err));
+    struct pair_options o = {.cache = KS_CACHE_COLD};
+    KS_TRY(timed_call(s, &s->base, &l, &o, 60000, &ignored, &problem, err));
     struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
     struct ks_wire_reply reply;
     c->op = KS_OP_FETCH;
@@ -157,9 +182,10 @@ enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
     enum ks_code code = s->c->n_times ? start_both(s, &twin, err) : KS_OK;
     if (code == KS_OK && s->c->n_times)
         code = fill_check(s, err);
-    for (size_t i = 0; s->c->n_times && code == KS_OK && i < WARM_UP + 24; i++) {
-        enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, i % 2, i == 0,
-                                      i >= WARM_UP, 60000, p, &what, err);
+    for (size_t i = 0; s->c->n_times && code == KS_OK && i < WARM_UP + CONTROL_PAIRS; i++) {
+        struct pair_options o = {
+            .cache = KS_CACHE_COLD, .swapped = i % 2, .checked = i == 0, .keep = i >= WARM_UP, .timeout_ms = 60000};
+        enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, &o, p, &what, err);
         if (r == PAIR_WRONG)
             code = ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself when timed: %s", what.data);
         else if (r != PAIR_OK)
@@ -168,13 +194,14 @@ enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
     }
     ks_arm_stop(&twin);
     if (code == KS_OK && p->n) {
-        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1};
+        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1, BLOCK};
         struct ks_interval i = ks_stats_ratio(&series, 0.95, 1);
         s->control = ks_json_object();
         ks_json_set_num(s->control, "aa_ratio", i.mid);
         ks_json_set_num(s->control, "aa_lo", i.lo);
         ks_json_set_num(s->control, "aa_hi", i.hi);
         ks_json_set_i64(s->control, "n_pairs", (int64_t)p->n);
+        ks_json_set_num(s->control, "gpu_busy_share", p->wall_ns > 0 ? p->busy_ns / p->wall_ns : 0);
         if (!(fabs(i.mid - 1) <= CONTROL_LIMIT))
             code = ks_fail(err, KS_ERR_DEVICE,
                            "time on this GPU: the original against itself gives a ratio of %.3f (is something else using it?)",
@@ -239,6 +266,40 @@ static struct ks_json *clocks_json(const struct ks_nvml_sample *before, const st
     return j;
 }
 
+static uint64_t point_call(const struct ks_trial *t, size_t point)
+{
+    return CALL_BASE + ((uint64_t)t->s->n_trials << 20) + ((uint64_t)t->confirm << 40) + ((uint64_t)point << 10);
+}
+
+struct start {
+    struct ks_session *s;
+    struct ks_err err;
+    enum ks_code code;
+};
+
+static void *base_start(void *arg)
+{
+    struct start *b = arg;
+    b->code = ks_arm_start(b->s, &b->s->base, &b->err);
+    return NULL;
+}
+
+/* Both at once: each waits for the driver most of the time. */
+static bool restart(struct ks_trial *t, struct ks_err *err)
+{
+    struct start b = {.s = t->s};
+    pthread_t thread;
+    ks_arm_stop(&t->s->base);
+    ks_arm_stop(&t->arm);
+    if (pthread_create(&thread, NULL, base_start, &b) != 0)
+        return start_both(t->s, &t->arm, err) == KS_OK;
+    enum ks_code code = ks_arm_start(t->s, &t->arm, err);
+    pthread_join(thread, NULL);
+    if (code == KS_OK && b.code != KS_OK)
+        *err = b.err;
+    return code == KS_OK && b.code == KS_OK;
+}
+
 /* Times one point until the interval is narrow enough or the pairs are used up.  False: a gate has failed. */
 static bool point_time(struct ks_trial *t, size_t point, double confidence, struct pairs *p)
 {
@@ -247,27 +308,124 @@ static bool point_time(struct ks_trial *t, size_t point, double confidence, stru
     struct ks_err err = {0};
     KS_AUTO_STR struct ks_str shape = KS_STR_INIT, what = KS_STR_INIT;
     ks_shape_print(s->c, &s->c->times[point].shape, &shape);
-    uint64_t call = CALL_BASE + ((uint64_t)s->n_trials << 20) + ((uint64_t)t->confirm << 40) + ((uint64_t)point << 10);
-    size_t warm_up = WARM_UP + ks_inputs_choice(s->secret, call, 4000, 3); /* "fast after the n-th call" cannot know n */
+    uint64_t call = point_call(t, point);
+    /* "fast after the n-th call" cannot know n */
+    size_t warm_up = WARM_UP + BLOCK * ks_inputs_choice(s->secret, call, 4000, 3), rounds = 0;
     int64_t start_ns = ks_clock_ns();
     for (size_t look = 0, i = 0; look < N_LOOKS; look++) {
-        size_t until = warm_up + looks[look] * (t->confirm ? 2 : 1);
-        for (; i < until; i++) {
-            bool checked = i == 0 || i == warm_up || ks_inputs_choice(s->secret, call + i, 4001, 8) == 0;
-            enum pair_result r = pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, call + i, i % 2, checked, i >= warm_up,
-                                          ks_trial_left_ms(t), p, &what, &err);
+        size_t until = looks[look] * (t->confirm ? 2 : 1);
+        while (p->n < until) {
+            if (t->confirm && p->n == rounds * RESTART_PAIRS) { /* other processes */
+                rounds++;
+                if (rounds > 1 && !restart(t, &err)) {
+                    ks_gate_fail(t, KS_GATE_TIME, NULL, "start both arms again: %s", err.message);
+                    return false;
+                }
+                warm_up = rounds > 1 ? BLOCK : warm_up;
+            }
+            bool first = i == 0 || (warm_up == 0 && p->n == 0);
+            struct pair_options o = {.cache = KS_CACHE_COLD,
+                                     .swapped = i % 2,
+                                     .checked = first || ks_inputs_choice(s->secret, call + i, 4001, 8) == 0,
+                                     .keep = warm_up == 0,
+                                     .timeout_ms = ks_trial_left_ms(t)};
+            enum pair_result r = pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, call + i, &o, p, &what, &err);
             if (r != PAIR_OK) {
                 pair_failed(t, r, ks_str_cstr(&shape), &what, &err);
                 return false;
             }
+            warm_up -= warm_up > 0;
+            i++;
         }
-        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1};
+        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1, BLOCK};
         struct ks_interval v = ks_stats_ratio(&series, 1 - (1 - confidence) / N_LOOKS, 1);
         bool decided = v.lo > 1 + 2 * s->opt.delta || v.hi < 1 + s->opt.delta / 2 || log(v.hi / v.lo) < 0.005;
         if (decided || ks_clock_ns() - start_ns > POINT_BUDGET_NS * (t->confirm ? 2 : 1))
             break;
     }
     return !hidden_work(t, p, ks_str_cstr(&shape));
+}
+
+/* A few pairs with a warm cache, for the report.  False: a gate has failed. */
+static bool point_time_warm(struct ks_trial *t, size_t point, struct ks_point_result *ret)
+{
+    struct ks_session *s = t->s;
+    struct ks_err err = {0};
+    KS_AUTO_STR struct ks_str shape = KS_STR_INIT, what = KS_STR_INIT;
+    KS_AUTO_FREE struct pairs *p = ks_xcalloc(1, sizeof *p);
+    ks_shape_print(s->c, &s->c->times[point].shape, &shape);
+    for (size_t i = 0; i < BLOCK + WARM_PAIRS; i++) {
+        struct pair_options o = {.cache = KS_CACHE_WARM, .swapped = i % 2, .keep = i >= BLOCK, .timeout_ms = ks_trial_left_ms(t)};
+        enum pair_result r =
+            pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, point_call(t, point) + WARM_CALLS + i, &o, p, &what, &err);
+        if (r != PAIR_OK) {
+            pair_failed(t, r, ks_str_cstr(&shape), &what, &err);
+            return false;
+        }
+    }
+    ret->warm_reference_ns = ks_median(p->reference_ns, p->n);
+    ret->warm_candidate_ns = ks_median(p->candidate_ns, p->n);
+    return true;
+}
+
+static void point_fill(struct ks_point_result *r, const struct pairs *p, struct ks_interval shown)
+{
+    double scratch[MAX_PAIRS];
+    r->speedup = shown.mid;
+    r->speedup_lo = shown.lo;
+    r->speedup_hi = shown.hi;
+    r->n_pairs = (int)p->n;
+    memcpy(scratch, p->reference_ns, p->n * sizeof *scratch);
+    r->reference_ns = ks_median(scratch, p->n);
+    memcpy(scratch, p->candidate_ns, p->n * sizeof *scratch);
+    r->candidate_ns = ks_median(scratch, p->n);
+}
+
+/* The speed-up in the round of processes that was worst for the candidate; 0: not run in rounds. */
+static double worst_round(const struct ks_trial *t, const struct ks_series *series)
+{
+    double worst = 0;
+    for (size_t round = 0; t->confirm && round < MAX_ROUNDS; round++) {
+        struct ks_series part[KS_MAX_TIME_POINTS];
+        for (size_t i = 0; i < t->v->n_points; i++) {
+            if (series[i].n < (round + 1) * RESTART_PAIRS) /* some points need fewer rounds than others */
+                return worst;
+            part[i] = series[i];
+            part[i].reference_ns += round * RESTART_PAIRS;
+            part[i].candidate_ns += round * RESTART_PAIRS;
+            part[i].n = RESTART_PAIRS;
+        }
+        double mid = ks_stats_geomean(part, t->v->n_points, 0.95, 1).mid;
+        worst = round == 0 || mid < worst ? mid : worst;
+    }
+    return worst;
+}
+
+static struct ks_json *time_details(struct ks_trial *t, const struct pairs *all, const struct ks_series *series,
+                                    double confidence, const struct ks_nvml_sample *before)
+{
+    struct ks_nvml_sample after = ks_nvml_read();
+    struct ks_json *details = ks_json_object();
+    size_t n_pairs = 0, n_checked = 0, n_spoiled = 0;
+    double busy_ns = 0, wall_ns = 0, worst = worst_round(t, series);
+    for (size_t i = 0; i < t->v->n_points; i++) {
+        n_pairs += all[i].n;
+        n_checked += all[i].n_checked;
+        n_spoiled += all[i].n_spoiled;
+        busy_ns += all[i].busy_ns;
+        wall_ns += all[i].wall_ns;
+    }
+    ks_json_set_bool(details, "modelled", false);
+    ks_json_set_i64(details, "n_pairs", (int64_t)n_pairs);
+    ks_json_set_i64(details, "n_checked", (int64_t)n_checked);
+    ks_json_set_i64(details, "n_throttled_left_out", (int64_t)n_spoiled);
+    ks_json_set_i64(details, "n_candidates", t->s->n_trials);
+    ks_json_set_num(details, "confidence", confidence);
+    ks_json_set_num(details, "gpu_busy_share", wall_ns > 0 ? busy_ns / wall_ns : 0);
+    if (worst > 0)
+        ks_json_set_num(details, "worst_round", worst);
+    ks_json_set(details, "clocks", clocks_json(before, &after));
+    return details;
 }
 
 void ks_time_pairs(struct ks_trial *t)
@@ -277,47 +435,28 @@ void ks_time_pairs(struct ks_trial *t)
     struct ks_err err;
     struct pairs *all = ks_xcalloc(v->n_points, sizeof *all);
     struct ks_series *series = ks_xcalloc(v->n_points, sizeof *series);
-    double *point_hi = ks_xcalloc(v->n_points, sizeof *point_hi), scratch[MAX_PAIRS];
+    double *point_hi = ks_xcalloc(v->n_points, sizeof *point_hi);
     double confidence = ks_stats_confidence(t->confirm ? 1 : s->n_trials), gate_confidence = 1 - (1 - confidence) / N_LOOKS;
     struct ks_nvml_sample before = ks_nvml_read();
     bool ok = start_both(s, &t->arm, &err) == KS_OK;
     if (!ok)
         ks_gate_fail(t, KS_GATE_TIME, NULL, "%s", err.message);
-    size_t n_pairs = 0, n_checked = 0;
     for (size_t i = 0; ok && i < v->n_points; i++) {
         struct ks_point_result *r = &v->points[i];
-        ok = point_time(t, i, confidence, &all[i]);
+        ok = point_time(t, i, confidence, &all[i]) && point_time_warm(t, i, r);
         if (!ok)
             break;
-        series[i] = (struct ks_series){all[i].reference_ns, all[i].candidate_ns, all[i].n, r->weight};
-        struct ks_interval shown = ks_stats_ratio(&series[i], 0.95, 1);
+        series[i] = (struct ks_series){all[i].reference_ns, all[i].candidate_ns, all[i].n, r->weight, BLOCK};
         point_hi[i] = ks_stats_ratio(&series[i], gate_confidence, 1).hi;
-        r->speedup = shown.mid;
-        r->speedup_lo = shown.lo;
-        r->speedup_hi = shown.hi;
-        r->n_pairs = (int)all[i].n;
-        memcpy(scratch, all[i].reference_ns, all[i].n * sizeof *scratch);
-        r->reference_ns = ks_median(scratch, all[i].n);
-        memcpy(scratch, all[i].candidate_ns, all[i].n * sizeof *scratch);
-        r->candidate_ns = ks_median(scratch, all[i].n);
-        n_pairs += all[i].n;
-        n_checked += all[i].n_checked;
+        point_fill(r, &all[i], ks_stats_ratio(&series[i], 0.95, 1));
     }
     if (ok) {
-        struct ks_nvml_sample after = ks_nvml_read();
         struct ks_interval shown = ks_stats_geomean(series, v->n_points, 0.95, 1),
                            gate = ks_stats_geomean(series, v->n_points, gate_confidence, 1);
-        struct ks_json *details = ks_json_object();
         v->speedup = shown.mid;
         v->speedup_lo = shown.lo;
         v->speedup_hi = shown.hi;
-        ks_json_set_bool(details, "modelled", false);
-        ks_json_set_i64(details, "n_pairs", (int64_t)n_pairs);
-        ks_json_set_i64(details, "n_checked", (int64_t)n_checked);
-        ks_json_set_i64(details, "n_candidates", s->n_trials);
-        ks_json_set_num(details, "confidence", gate_confidence);
-        ks_json_set(details, "clocks", clocks_json(&before, &after));
-        ks_time_judge(t, gate, point_hi, details);
+        ks_time_judge(t, gate, point_hi, worst_round(t, series), time_details(t, all, series, gate_confidence, &before));
     }
     free(all);
     free(series);

@@ -47,6 +47,7 @@ void ks_verdict_release(struct ks_verdict *v)
         ks_json_free(v->gates[g].details);
     }
     free(v->points);
+    free(v->approval);
     ks_json_free(v->counters);
     ks_json_free(v->unchecked_points);
     ks_json_free(v->largest_compared);
@@ -74,6 +75,14 @@ static struct ks_json *point_json(const struct ks_point_result *p, const struct 
     ks_json_set_num(j, "speedup_lo", p->speedup_lo);
     ks_json_set_num(j, "speedup_hi", p->speedup_hi);
     ks_json_set_i64(j, "n_pairs", p->n_pairs);
+    if (p->warm_reference_ns > 0) {
+        ks_json_set_num(j, "warm_reference_ns", p->warm_reference_ns);
+        ks_json_set_num(j, "warm_candidate_ns", p->warm_candidate_ns);
+    }
+    if (p->roofline_ns > 0) {
+        ks_json_set_num(j, "floor_ns", p->floor_ns);
+        ks_json_set_num(j, "roofline_ns", p->roofline_ns);
+    }
     return j;
 }
 
@@ -104,6 +113,8 @@ struct ks_json *ks_verdict_to_json(const struct ks_verdict *v, const struct ks_c
     ks_json_set_num(j, "max_rel_err", v->max_rel_err);
     ks_json_set_str(j, "source_hash", v->source_hash);
     ks_json_set_str(j, "object_hash", v->object_hash);
+    if (v->approval)
+        ks_json_set_str(j, "needs_approval", v->approval);
     if (v->counters)
         ks_json_set(j, "counters", ks_json_copy(v->counters));
     if (v->unchecked_points)
@@ -112,6 +123,10 @@ struct ks_json *ks_verdict_to_json(const struct ks_verdict *v, const struct ks_c
         ks_json_set(j, "largest_compared", ks_json_copy(v->largest_compared));
     ks_json_set_num(wall, "build_ns", (double)v->build_ns);
     ks_json_set_num(wall, "wall_ns", (double)v->wall_ns);
+    if (v->device_ns) {
+        ks_json_set_num(wall, "device_ns", (double)v->device_ns);
+        ks_json_set_num(wall, "tools_ns", (double)v->tools_ns);
+    }
     struct ks_json *gate_ns = ks_json_object();
     for (int g = 0; g < KS_N_GATES; g++)
         if (v->gate_ns[g])

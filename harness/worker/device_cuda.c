@@ -22,6 +22,12 @@
     X(device_memory, "cuDeviceTotalMem_v2", (size_t *, CUdevice))                                                                \
     X(context_retain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                                                       \
     X(context_set, "cuCtxSetCurrent", (CUcontext))                                                                               \
+    X(context_get, "cuCtxGetCurrent", (CUcontext *))                                                                             \
+    X(context_reset, "cuDevicePrimaryCtxReset_v2", (CUdevice))                                                                   \
+    X(limit_get, "cuCtxGetLimit", (size_t *, CUlimit))                                                                           \
+    X(cache_config, "cuCtxGetCacheConfig", (CUfunc_cache *))                                                                     \
+    X(pool_get, "cuDeviceGetDefaultMemPool", (CUmemoryPool *, CUdevice))                                                         \
+    X(pool_attribute, "cuMemPoolGetAttribute", (CUmemoryPool, CUmemPool_attribute, void *))                                      \
     X(context_sync, "cuCtxSynchronize", (void))                                                                                  \
     X(reset_persisting, "cuCtxResetPersistingL2Cache", (void))                                                                   \
     X(error_name, "cuGetErrorName", (CUresult, const char **))                                                                   \
@@ -33,11 +39,13 @@
     X(set32_async, "cuMemsetD32Async", (CUdeviceptr, unsigned, size_t, CUstream))                                                \
     X(to_device, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))                                                         \
     X(to_host, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                                                                 \
+    X(copy_async, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                          \
     X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                                                               \
     X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))                                            \
     X(launch, "cuLaunchKernel",                                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))            \
     X(stream_create, "cuStreamCreate", (CUstream *, unsigned))                                                                   \
+    X(stream_attribute, "cuStreamGetAttribute", (CUstream, CUstreamAttrID, CUstreamAttrValue *))                                 \
     X(event_create, "cuEventCreate", (CUevent *, unsigned))                                                                      \
     X(event_record, "cuEventRecord", (CUevent, CUstream))                                                                        \
     X(event_sync, "cuEventSynchronize", (CUevent))                                                                               \
@@ -49,15 +57,38 @@ static struct {
 #undef X
 } cu;
 
+/* What a call must leave as it was. */
+struct settings {
+    CUcontext context;
+    size_t limit[5];
+    CUfunc_cache cache;
+    size_t window_bytes;     /* of the stream's access policy */
+    cuuint64_t pool_release; /* of the device's memory pool */
+};
+/* The stack's size is not among them: the driver raises it by itself. */
+static const struct {
+    CUlimit limit;
+    const char *name;
+} limits[5] = {{CU_LIMIT_PRINTF_FIFO_SIZE, "size of the printf buffer"},
+               {CU_LIMIT_MALLOC_HEAP_SIZE, "size of the device heap"},
+               {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, "number of pending launches"},
+               {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, "L2 fetch granularity"},
+               {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, "persisting part of the L2 cache"}};
+
 static struct {
-    CUdeviceptr arena, flush;
-    size_t arena_bytes, flush_bytes;
-    CUstream stream;
-    CUevent start, stop;
-    CUfunction fill;
+    CUdevice device;
+    CUdeviceptr arena, flush, shadow; /* shadow: where contents wait that arrive late */
+    size_t arena_bytes, flush_bytes, shadow_bytes;
+    CUstream stream, tenant_stream;
+    CUevent prepare, prepared, flushed, start, stop;
+    CUfunction fill, spin;
     int sms;
     unsigned flushes;
+    struct settings before;
 } gpu;
+
+#define DELAY_NS      300000u /* before contents arrive late */
+#define WARM_DELAY_NS 40000u  /* while the host queues a call that no overwriting of the cache precedes */
 
 static enum ks_code check(CUresult r, const char *what, struct ks_err *err)
 {
@@ -113,11 +144,12 @@ static void describe(CUdevice device, struct ks_str *json)
     ks_str_addf(json,
                 "{\"kind\":\"cuda\",\"modelled\":false,\"name\":\"%s\",\"arch\":\"sm_%d%d\",\"driver\":\"%d.%d\",\"sms\":%d,\"l2_"
                 "bytes\":%d,"
-                "\"memory_bytes\":%zu,\"max_clock_khz\":%d,\"max_memory_clock_khz\":%d,\"ecc\":%s}",
+                "\"memory_bytes\":%zu,\"max_clock_khz\":%d,\"max_memory_clock_khz\":%d,\"memory_bus_bits\":%d,\"ecc\":%s}",
                 name, attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR), version / 1000, version % 1000 / 10, gpu.sms,
                 attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE), memory, attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
                 attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+                attribute(device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
                 attribute(device, CU_DEVICE_ATTRIBUTE_ECC_ENABLED) ? "true" : "false");
 }
 
@@ -129,6 +161,7 @@ static enum ks_code cuda_open(const struct ks_wire_hello *hello, struct ks_str *
     KS_TRY(driver_load(err));
     KS_TRY(check(cu.init(0), "initialise the CUDA driver", err));
     KS_TRY(check(cu.device_get(&device, 0), "open the first GPU", err));
+    gpu.device = device;
     KS_TRY(check(cu.context_retain(&context, device), "make a context", err));
     KS_TRY(check(cu.context_set(context), "use the context", err));
     gpu.sms = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -142,10 +175,13 @@ static enum ks_code cuda_open(const struct ks_wire_hello *hello, struct ks_str *
     }
     /* Not ordered after the default stream: what a candidate launches there does not wait for what we queue here. */
     KS_TRY(check(cu.stream_create(&gpu.stream, CU_STREAM_NON_BLOCKING), "make a stream", err));
-    KS_TRY(check(cu.event_create(&gpu.start, CU_EVENT_DEFAULT), "make an event", err));
-    KS_TRY(check(cu.event_create(&gpu.stop, CU_EVENT_DEFAULT), "make an event", err));
-    KS_TRY(check(cu.module_load(&module, ks_fill_image), "load the fill kernel", err));
+    KS_TRY(check(cu.stream_create(&gpu.tenant_stream, CU_STREAM_NON_BLOCKING), "make a stream", err));
+    CUevent *events[] = {&gpu.prepare, &gpu.prepared, &gpu.flushed, &gpu.start, &gpu.stop};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        KS_TRY(check(cu.event_create(events[i], CU_EVENT_DEFAULT), "make an event", err));
+    KS_TRY(check(cu.module_load(&module, ks_fill_image), "load our kernels", err));
     KS_TRY(check(cu.module_function(&gpu.fill, module, "kscc_fill"), "find the fill kernel", err));
+    KS_TRY(check(cu.module_function(&gpu.spin, module, "kscc_spin"), "find the delay kernel", err));
     describe(device, ret_json);
     return KS_OK;
 }
@@ -155,6 +191,55 @@ static enum ks_code cuda_configure(const struct ks_wire_config *config, struct k
     (void)config;
     (void)err;
     return KS_OK;
+}
+
+/* Bytes of a buffer with its red zones, in whole words. */
+static size_t whole_bytes(const struct ks_wire_buffer *b)
+{
+    return (b->bytes + 2ull * b->red_bytes + 3) / 4 * 4;
+}
+
+static enum ks_code grow(CUdeviceptr *p, size_t *bytes, size_t need, const char *what, struct ks_err *err)
+{
+    if (need <= *bytes)
+        return KS_OK;
+    if (*p)
+        KS_TRY(check(cu.free(*p), what, err));
+    *p = 0;
+    *bytes = 0;
+    KS_TRY(check(cu.alloc(p, need), what, err));
+    *bytes = need;
+    return KS_OK;
+}
+
+/* Another arena before the old one goes, so that it lies elsewhere; where there is no room for both, the old one goes first. */
+static enum ks_code arena_renew(struct ks_err *err)
+{
+    CUdeviceptr fresh = 0;
+    static const char what[] = "allocate the buffers of a call anew";
+    if (cu.alloc(&fresh, gpu.arena_bytes) != CUDA_SUCCESS) {
+        KS_TRY(check(cu.free(gpu.arena), what, err));
+        gpu.arena = 0;
+        return check(cu.alloc(&gpu.arena, gpu.arena_bytes), what, err);
+    }
+    KS_TRY(check(cu.free(gpu.arena), what, err));
+    gpu.arena = fresh;
+    return KS_OK;
+}
+
+static enum ks_code cuda_renew(const struct ks_wire_prepare *p, struct ks_err *err)
+{
+    size_t need = 0;
+    if (!gpu.arena_bytes)
+        return KS_OK;
+    if (p->fresh)
+        KS_TRY(arena_renew(err));
+    for (uint32_t i = 0; p->order == KS_ORDER_LATE && i < p->n; i++)
+        need = p->buffers[i].arena_off + whole_bytes(&p->buffers[i]) > need
+                   ? p->buffers[i].arena_off + whole_bytes(&p->buffers[i])
+                   : need;
+    KS_TRY(grow(&gpu.shadow, &gpu.shadow_bytes, need, "allocate what arrives late", err));
+    return check(cu.event_record(gpu.prepare, NULL), "record the preparation", err);
 }
 
 static enum ks_code cuda_place(const struct ks_wire_buffer *b, void **ret_p, struct ks_err *err)
@@ -172,8 +257,9 @@ static enum ks_code cuda_place(const struct ks_wire_buffer *b, void **ret_p, str
     return KS_OK;
 }
 
-static enum ks_code cuda_release(void *p, struct ks_err *err)
+static enum ks_code cuda_release(const struct ks_wire_buffer *b, void *p, struct ks_err *err)
 {
+    (void)b;
     return gpu.arena_bytes ? KS_OK : check(cu.free((CUdeviceptr)(uintptr_t)p), "free a buffer", err);
 }
 
@@ -188,12 +274,23 @@ static enum ks_code fill_generate(const struct ks_wire_buffer *b, CUdeviceptr at
                  "fill a buffer", err);
 }
 
-static enum ks_code cuda_fill(const struct ks_wire_buffer *b, void *p, const void *shm_data, struct ks_err *err)
+/* Under KS_ORDER_LATE the contents wait in the shadow, and the buffer itself holds poison. */
+static enum ks_code late_target(const struct ks_wire_buffer *b, CUdeviceptr *at, struct ks_err *err)
+{
+    KS_TRY(check(cu.set32(*at - b->red_bytes, b->pattern, whole_bytes(b) / 4), "poison a buffer", err));
+    *at = gpu.shadow + b->arena_off + b->red_bytes;
+    return KS_OK;
+}
+
+static enum ks_code cuda_fill(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p,
+                              const void *shm_data, struct ks_err *err)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    size_t whole = (b->bytes + 2ull * b->red_bytes + 3) / 4;
+    size_t whole = whole_bytes(b) / 4;
     if (b->bytes == 0 || (!gpu.arena_bytes && b->source == KS_SOURCE_POISON)) /* under a sanitizer, unwritten stays unwritten */
         return KS_OK;
+    if (prepare->order == KS_ORDER_LATE && gpu.arena_bytes)
+        KS_TRY(late_target(b, &at, err));
     if (b->red_bytes)
         KS_TRY(check(cu.set32(at - b->red_bytes, b->red_pattern, whole), "write red zones", err));
     switch ((enum ks_wire_source)b->source) {
@@ -213,10 +310,12 @@ static enum ks_code cuda_sync(struct ks_err *err)
     return check(cu.context_sync(), "synchronise", err);
 }
 
-static enum ks_code cuda_fetch(const struct ks_wire_buffer *b, void *p, void *shm_data, struct ks_err *err)
+static enum ks_code cuda_fetch(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p, void *shm_data,
+                               struct ks_err *err)
 {
-    return check(cu.to_host(shm_data, (CUdeviceptr)(uintptr_t)p - b->red_bytes, b->bytes + 2ull * b->red_bytes),
-                 "copy a buffer back", err);
+    CUdeviceptr at =
+        prepare->order == KS_ORDER_LATE && gpu.arena_bytes ? gpu.shadow + b->arena_off : (CUdeviceptr)(uintptr_t)p - b->red_bytes;
+    return check(cu.to_host(shm_data, at, b->bytes + 2ull * b->red_bytes), "copy a buffer back", err);
 }
 
 static void *cuda_stream(void)
@@ -224,30 +323,120 @@ static void *cuda_stream(void)
     return gpu.stream;
 }
 
-static enum ks_code cuda_begin(bool on_stream, bool flush_l2, struct ks_err *err)
+static struct settings settings_read(void)
+{
+    struct settings s;
+    CUstreamAttrValue value;
+    CUmemoryPool pool;
+    memset(&s, 0, sizeof s); /* what the driver does not tell stays 0 on both sides */
+    cu.context_get(&s.context);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (cu.limit_get(&s.limit[i], limits[i].limit) != CUDA_SUCCESS)
+            s.limit[i] = 0;
+    cu.cache_config(&s.cache);
+    memset(&value, 0, sizeof value);
+    if (cu.stream_attribute(gpu.stream, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) == CUDA_SUCCESS)
+        s.window_bytes = value.accessPolicyWindow.num_bytes;
+    if (cu.pool_get(&pool, gpu.device) == CUDA_SUCCESS)
+        cu.pool_attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &s.pool_release);
+    return s;
+}
+
+/* Compares what the call has left with what was there before. */
+static enum ks_code settings_check(const struct settings *a, const struct settings *b, struct ks_err *err)
+{
+    if (a->context != b->context)
+        return ks_fail(err, KS_ERR_DEVICE, KS_CHANGED_TEXT "current context");
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (a->limit[i] != b->limit[i])
+            return ks_fail(err, KS_ERR_DEVICE, KS_CHANGED_TEXT "%s from %zu to %zu", limits[i].name, a->limit[i], b->limit[i]);
+    if (a->cache != b->cache)
+        return ks_fail(err, KS_ERR_DEVICE, KS_CHANGED_TEXT "cache configuration");
+    if (a->window_bytes != b->window_bytes)
+        return ks_fail(err, KS_ERR_DEVICE, KS_CHANGED_TEXT "access policy of the stream it was given (a window of %zu bytes)",
+                       b->window_bytes);
+    if (a->pool_release != b->pool_release)
+        return ks_fail(err, KS_ERR_DEVICE, KS_CHANGED_TEXT "release threshold of the memory pool");
+    return KS_OK;
+}
+
+static enum ks_code spin(unsigned blocks, unsigned threads, uint64_t ns, CUstream stream, struct ks_err *err)
+{
+    void *args[] = {&ns};
+    return check(cu.launch(gpu.spin, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL), "delay the call", err);
+}
+
+/* Moves every buffer between its place and the shadow, on the stream. */
+static enum ks_code late_copy(const struct ks_wire_prepare *p, void *const *pointers, bool in, CUstream stream,
+                              struct ks_err *err)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct ks_wire_buffer *b = &p->buffers[i];
+        CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes, shadow = gpu.shadow + b->arena_off;
+        KS_TRY(check(cu.copy_async(in ? at : shadow, in ? shadow : at, whole_bytes(b), stream), "move a buffer late", err));
+    }
+    return KS_OK;
+}
+
+static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream, struct ks_err *err)
 {
     CUstream stream = on_stream ? gpu.stream : NULL;
+    bool late = p->order == KS_ORDER_LATE && gpu.arena_bytes;
+    if (gpu.arena_bytes)
+        KS_TRY(check(cu.event_record(gpu.prepared, NULL), "record the end of the preparation", err));
     KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
-    if (flush_l2 && gpu.flush) {
+    if (p->watch)
+        gpu.before = settings_read();
+    KS_TRY(check(cu.event_record(gpu.flushed, stream), "record the overwriting", err));
+    if (p->cache == KS_CACHE_COLD && gpu.flush) {
         KS_TRY(check(cu.reset_persisting(), "reset persisting L2 lines", err));
         KS_TRY(check(cu.set32_async(gpu.flush, gpu.flushes++, gpu.flush_bytes / 4, stream), "overwrite the L2 cache", err));
     }
+    if (p->cache == KS_CACHE_WARM)
+        KS_TRY(spin(1, 1, WARM_DELAY_NS, stream, err));
+    if (late) {
+        KS_TRY(spin(1, 1, DELAY_NS, stream, err));
+        KS_TRY(late_copy(p, pointers, true, stream, err));
+    }
+    if (p->order == KS_ORDER_TENANT)
+        KS_TRY(spin(p->tenant, 1024, 50000 + p->tenant % 256 * 1000, gpu.tenant_stream, err));
     return check(cu.event_record(gpu.start, stream), "record the start", err);
+}
+
+static double elapsed_ns(CUevent from, CUevent to)
+{
+    float ms = 0;
+    return cu.event_elapsed(&ms, from, to) == CUDA_SUCCESS ? (double)ms * 1e6 : 0;
 }
 
 /* The closing event sees the stream of the call only; what other streams still do shows as time between event and device-wide
  * synchronisation. */
-static enum ks_code cuda_end(bool on_stream, double *ret_device_ns, double *ret_late_ns, struct ks_err *err)
+static enum ks_code cuda_end(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream, struct ks_call_result *ret,
+                             struct ks_err *err)
 {
+    CUstream stream = on_stream ? gpu.stream : NULL;
     float ms = 0;
-    KS_TRY(check(cu.event_record(gpu.stop, on_stream ? gpu.stream : NULL), "record the end of the call", err));
+    KS_TRY(check(cu.event_record(gpu.stop, stream), "record the end of the call", err));
+    if (p->order == KS_ORDER_LATE && gpu.arena_bytes)
+        KS_TRY(late_copy(p, pointers, false, stream, err));
     KS_TRY(check(cu.event_sync(gpu.stop), "wait for the call", err));
     int64_t seen_ns = ks_clock_ns();
     KS_TRY(check(cu.context_sync(), "synchronise after the call", err));
-    *ret_late_ns = (double)(ks_clock_ns() - seen_ns);
+    ret->late_ns = (double)(ks_clock_ns() - seen_ns);
     KS_TRY(check(cu.event_elapsed(&ms, gpu.start, gpu.stop), "read the events", err));
-    *ret_device_ns = (double)ms * 1e6;
-    return KS_OK;
+    ret->device_ns = (double)ms * 1e6;
+    ret->busy_ns = elapsed_ns(gpu.flushed, gpu.stop) + (gpu.arena_bytes ? elapsed_ns(gpu.prepare, gpu.prepared) : 0);
+    if (!p->watch)
+        return KS_OK;
+    struct settings after = settings_read();
+    return settings_check(&gpu.before, &after, err);
+}
+
+/* compute-sanitizer reports what is still allocated when the context goes. */
+static void cuda_close(void)
+{
+    cu.context_sync();
+    cu.context_reset(gpu.device);
 }
 
 static enum ks_code cuda_report(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns, struct ks_err *err)
@@ -263,6 +452,7 @@ const struct ks_device_ops ks_device_cuda = {
     .name = "cuda",
     .open = cuda_open,
     .configure = cuda_configure,
+    .renew = cuda_renew,
     .place = cuda_place,
     .release = cuda_release,
     .fill = cuda_fill,
@@ -271,5 +461,6 @@ const struct ks_device_ops ks_device_cuda = {
     .stream = cuda_stream,
     .call_begin = cuda_begin,
     .call_end = cuda_end,
+    .close = cuda_close,
     .report = cuda_report,
 };

@@ -116,17 +116,17 @@ static enum ks_code emulated_configure(const struct ks_wire_config *c, struct ks
 
 static enum ks_code emulated_place(const struct ks_wire_buffer *b, void **ret_p, struct ks_err *err)
 {
-    void *p = rt.malloc(b->bytes ? b->bytes : 1, b->name);
+    char *p = rt.malloc((b->bytes ? b->bytes : 1) + b->skew_bytes, b->name);
     if (!p)
         return ks_fail(err, KS_ERR_LIMIT, "place buffer '%s' of %llu bytes on the emulated device", b->name,
                        (unsigned long long)b->bytes);
-    *ret_p = p;
+    *ret_p = p + b->skew_bytes;
     return KS_OK;
 }
 
-static enum ks_code emulated_release(void *p, struct ks_err *err)
+static enum ks_code emulated_release(const struct ks_wire_buffer *b, void *p, struct ks_err *err)
 {
-    if (rt.free(p) != KS_OK)
+    if (rt.free((char *)p - b->skew_bytes) != KS_OK)
         return ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
     return KS_OK;
 }
@@ -152,8 +152,10 @@ static int fill_generate(const struct ks_wire_buffer *b, char *p)
     return rc;
 }
 
-static enum ks_code emulated_fill(const struct ks_wire_buffer *b, void *p, const void *shm_data, struct ks_err *err)
+static enum ks_code emulated_fill(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p,
+                                  const void *shm_data, struct ks_err *err)
 {
+    (void)prepare;
     int rc = KS_OK;
     switch ((enum ks_wire_source)b->source) {
     case KS_SOURCE_SHM:
@@ -176,8 +178,10 @@ static enum ks_code emulated_sync(struct ks_err *err)
     return KS_OK;
 }
 
-static enum ks_code emulated_fetch(const struct ks_wire_buffer *b, void *p, void *shm_data, struct ks_err *err)
+static enum ks_code emulated_fetch(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p, void *shm_data,
+                                   struct ks_err *err)
 {
+    (void)prepare;
     if (b->bytes && rt.read(shm_data, p, b->bytes) != KS_OK)
         return ks_fail(err, KS_ERR_DEVICE, "read buffer '%s' back: %s", b->name, rt.error());
     return KS_OK;
@@ -188,21 +192,24 @@ static void *emulated_stream(void)
     return stream;
 }
 
-static enum ks_code emulated_begin(bool on_stream, bool flush_l2, struct ks_err *err)
+static enum ks_code emulated_begin(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream, struct ks_err *err)
 {
-    (void)flush_l2; /* the model starts with a cold cache */
+    (void)p; /* the model starts with a cold cache */
+    (void)pointers;
     (void)err;
     begin_ns = rt.modelled_ns();
     rt.call_begin(on_stream ? stream : NULL);
     return KS_OK;
 }
 
-static enum ks_code emulated_end(bool on_stream, double *ret_device_ns, double *ret_late_ns, struct ks_err *err)
+static enum ks_code emulated_end(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream,
+                                 struct ks_call_result *ret, struct ks_err *err)
 {
+    (void)p;
+    (void)pointers;
     (void)on_stream;
     rt.call_end();
-    *ret_device_ns = rt.modelled_ns() - begin_ns;
-    *ret_late_ns = 0;
+    *ret = (struct ks_call_result){.device_ns = rt.modelled_ns() - begin_ns};
     if (rt.failed())
         return ks_fail(err, (enum ks_code)rt.failed(), "%s", rt.error());
     return KS_OK;

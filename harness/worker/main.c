@@ -4,6 +4,7 @@
 
 #include "harness/contract.h"
 #include "harness/session.h"
+#include "harness/worker/confine.h"
 #include "harness/worker/sandbox.h"
 #include "base/process.h"
 
@@ -22,6 +23,8 @@
 static int socket_fd = -1, shm_fd = -1;
 static bool replaying; /* commands come from a file, under compute-sanitizer: anonymous shared memory */
 static bool unsealed;  /* replaying where the tool does not work in the sandbox: limits and no_new_privs are left */
+
+static struct ks_namespaces namespaces;
 
 struct worker {
     const struct ks_device_ops *device;
@@ -63,6 +66,7 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
     struct ks_sandbox s = {.head = (struct ks_wire_head *)w->shm,
                            .gpu = w->gpu,
                            .candidate = l->path,
+                           .namespaces = &namespaces,
                            .runtime = w->runtime_path[0] ? w->runtime_path : NULL};
     KS_AUTO_STR struct ks_str json = KS_STR_INIT;
     if (!unsealed)
@@ -100,7 +104,7 @@ static enum ks_code buffers_place(struct worker *w, const struct ks_wire_prepare
 {
     for (uint32_t i = 0; i < w->placed.n; i++)
         if (w->pointers[i])
-            KS_TRY(w->device->release(w->pointers[i], err));
+            KS_TRY(w->device->release(&w->placed.buffers[i], w->pointers[i], err));
     memset(w->pointers, 0, sizeof w->pointers);
     w->placed.n = 0;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -115,14 +119,16 @@ static enum ks_code do_prepare(struct worker *w, const struct ks_wire_prepare *p
 {
     if (p->n > KS_MAX_PARAMS)
         return ks_fail(err, KS_ERR_PROTOCOL, "prepare %u buffers", (unsigned)p->n);
-    if (!p->same_place || !same_sizes(&w->placed, p))
+    if (w->device->renew)
+        KS_TRY(w->device->renew(p, err));
+    if (!p->same_place || p->fresh || !same_sizes(&w->placed, p))
         KS_TRY(buffers_place(w, p, err));
     w->placed = *p;
     for (uint32_t i = 0; i < p->n; i++) {
         const struct ks_wire_buffer *b = &p->buffers[i];
         if (b->source == KS_SOURCE_SHM && !shm_range_ok(w, b))
             return ks_fail(err, KS_ERR_PROTOCOL, "prepare buffer '%s': outside the shared memory", b->name);
-        KS_TRY(w->device->fill(b, w->pointers[i], w->shm + b->shm_off, err));
+        KS_TRY(w->device->fill(p, b, w->pointers[i], w->shm + b->shm_off, err));
     }
     return w->device->sync(err);
 }
@@ -206,15 +212,16 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
     if (ffi_prep_cif(&cif, FFI_DEFAULT_ABI, c->n_args, c->returns_int ? &ffi_type_sint : &ffi_type_void, types) != FFI_OK)
         return ks_fail(err, KS_ERR_UNSUPPORTED, "prepare the call");
     ffi_arg result = 0;
-    double device_ns = 0, late_ns = 0;
-    KS_TRY(w->device->call_begin(on_stream, w->placed.flush_l2, err));
+    struct ks_call_result r = {0};
+    KS_TRY(w->device->call_begin(&w->placed, w->pointers, on_stream, err));
     int64_t start_ns = ks_clock_ns();
     ffi_call(&cif, w->entry, c->returns_int ? &result : NULL, places);
-    KS_TRY(w->device->call_end(on_stream, &device_ns, &late_ns, err));
-    reply->value[0] = (int)result;
-    reply->value[1] = device_ns;
-    reply->value[2] = (double)(ks_clock_ns() - start_ns);
-    reply->value[3] = late_ns;
+    KS_TRY(w->device->call_end(&w->placed, w->pointers, on_stream, &r, err));
+    reply->value[KS_VALUE_RETURNED] = (int)result;
+    reply->value[KS_VALUE_DEVICE_NS] = r.device_ns;
+    reply->value[KS_VALUE_HOST_NS] = (double)(ks_clock_ns() - start_ns);
+    reply->value[KS_VALUE_LATE_NS] = r.late_ns;
+    reply->value[KS_VALUE_BUSY_NS] = r.busy_ns;
     return KS_OK;
 }
 
@@ -226,7 +233,7 @@ static enum ks_code do_fetch(struct worker *w, const struct ks_wire_fetch *f, st
             continue;
         if (!shm_range_ok(w, b))
             return ks_fail(err, KS_ERR_PROTOCOL, "read buffer '%s' back: outside the shared memory", b->name);
-        KS_TRY(w->device->fetch(b, w->pointers[i], w->shm + b->shm_off, err));
+        KS_TRY(w->device->fetch(&w->placed, b, w->pointers[i], w->shm + b->shm_off, err));
     }
     return KS_OK;
 }
@@ -276,7 +283,7 @@ const char *__asan_default_options(void)
 /* Everything inherited but the three standard descriptors and the two of the parent is closed. */
 static bool descriptors_take(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc != 4)
         return false;
     socket_fd = (int)strtol(argv[1], NULL, 10);
     shm_fd = (int)strtol(argv[2], NULL, 10);
@@ -326,7 +333,28 @@ static int replay(struct worker *w, const char *path)
         }
     }
     fclose(f);
+    for (uint32_t i = 0; w->device && i < w->placed.n; i++) {
+        struct ks_err ignored;
+        if (w->device->release(&w->placed.buffers[i], w->pointers[i], &ignored) != KS_OK)
+            return 3;
+    }
+    if (w->device && w->device->close)
+        w->device->close();
     return 0;
+}
+
+/* Which walls there are here, as they are raised for a candidate on the emulated device: for kscc doctor. */
+static int probe(void)
+{
+    static struct ks_wire_head head;
+    KS_AUTO_STR struct ks_str json = KS_STR_INIT;
+    struct ks_sandbox s = {.head = &head, .namespaces = &namespaces};
+    struct ks_err err;
+    ks_namespaces_enter(&namespaces, NULL, 0);
+    if (ks_sandbox_seal(&s, &json, &err) != KS_OK)
+        return 1;
+    ks_str_add(&json, "\n");
+    return write(STDOUT_FILENO, json.data, json.len) == (ssize_t)json.len ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -336,10 +364,18 @@ int main(int argc, char **argv)
     unsealed = argc == 3 && strcmp(argv[1], "--replay-unsealed") == 0;
     if (unsealed || (argc == 3 && strcmp(argv[1], "--replay") == 0))
         return replay(&w, argv[2]);
+    if (argc > 2 && strcmp(argv[1], "--confine") == 0)
+        ks_confine_run(argc, argv);
+    if (argc == 2 && strcmp(argv[1], "--probe") == 0)
+        return probe();
     if (!descriptors_take(argc, argv) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);
         return 2;
     }
+    if (strcmp(argv[3], "own") == 0)
+        ks_namespaces_enter(&namespaces, (const int[]){socket_fd, shm_fd}, 2);
+    else
+        namespaces.no_capabilities = strcmp(argv[3], "shared") == 0 && ks_capabilities_drop();
     for (;;) {
         ssize_t n = recv(socket_fd, &c, sizeof c, 0);
         if (n < 0 && errno == EINTR)

@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -148,22 +150,31 @@ static void landlock_allow(int ruleset, const char *path, uint64_t access)
     close(fd);
 }
 
-/* Read below the system's folders and the two named files, device nodes on a GPU; nothing else.  Returns the ABI, 0: not offered.
- */
-static int landlock(const struct ks_sandbox *s)
+#define LANDLOCK_READ  (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define LANDLOCK_WRITE LANDLOCK_ACCESS_FS_WRITE_FILE
+#define LANDLOCK_MAKE                                                                                                            \
+    (LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |                             \
+     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |   \
+     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
+
+/* Returns the ABI, 0: not offered. */
+static int ruleset_make(int *ret_ruleset)
 {
     int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (abi < 1)
         return 0;
-    uint64_t read = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-    uint64_t write = LANDLOCK_ACCESS_FS_WRITE_FILE;
-    struct landlock_ruleset_attr attr = {.handled_access_fs = read | write | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                                                              LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-                                                              LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                                              LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-                                                              LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM};
-    int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
-    if (ruleset < 0)
+    struct landlock_ruleset_attr attr = {.handled_access_fs = LANDLOCK_READ | LANDLOCK_WRITE | LANDLOCK_MAKE};
+    *ret_ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    return *ret_ruleset < 0 ? 0 : abi;
+}
+
+/* Read below the system's folders and the two named files, device nodes on a GPU; nothing else.  Returns the ABI, 0: not offered.
+ */
+static int landlock(const struct ks_sandbox *s)
+{
+    const uint64_t read = LANDLOCK_READ, write = LANDLOCK_WRITE;
+    int ruleset, abi = ruleset_make(&ruleset);
+    if (abi < 1)
         return 0;
     const struct {
         const char *path;
@@ -248,6 +259,30 @@ static int filter_load(const struct ks_sandbox *s)
     return rc;
 }
 
+/* What a certificate must say: walls that this kernel, or what we run in, does not give. */
+static void missing_report(const struct ks_namespaces *n, int abi, bool seccomp, struct ks_str *json)
+{
+    const struct {
+        const char *name;
+        bool active;
+    } layers[] = {{"Landlock", abi > 0},
+                  {"seccomp", seccomp},
+                  {"user namespace", n->user},
+                  {"process namespace", n->pid},
+                  {"network namespace", n->net},
+                  {"ipc namespace", n->ipc},
+                  {"mount namespace", n->mount && n->read_only},
+                  {"dropped capabilities", n->no_capabilities}};
+    bool any = false;
+    ks_str_add(json, ",\"missing\":[");
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        if (!layers[i].active)
+            ks_str_addf(json, "%s\"%s\"", any ? "," : "", layers[i].name);
+        any |= !layers[i].active;
+    }
+    ks_str_add(json, "]");
+}
+
 enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json, struct ks_err *err)
 {
     head = s->head;
@@ -257,9 +292,63 @@ enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json
     struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigaction(SIGSYS, &action, NULL);
     int rc = filter_load(s);
-    ks_str_addf(ret_json, "{\"no_new_privs\":true,\"landlock_abi\":%d,\"seccomp\":%s,\"rlimits\":true}", abi,
+    ks_str_addf(ret_json, "{\"no_new_privs\":true,\"landlock_abi\":%d,\"seccomp\":%s,\"rlimits\":true", abi,
                 rc == 0 ? "true" : "false");
+    ks_namespaces_report(s->namespaces, ret_json);
+    missing_report(s->namespaces, abi, rc == 0, ret_json);
+    ks_str_add(ret_json, "}");
     return KS_OK;
+}
+
+bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n)
+{
+    static const char *const denied[] = {"ptrace",
+                                         "process_vm_readv",
+                                         "process_vm_writev",
+                                         "mount",
+                                         "umount2",
+                                         "unshare",
+                                         "setns",
+                                         "pivot_root",
+                                         "chroot",
+                                         "bpf",
+                                         "perf_event_open",
+                                         "userfaultfd",
+                                         "io_uring_setup",
+                                         "io_uring_enter",
+                                         "keyctl",
+                                         "add_key",
+                                         "request_key",
+                                         "open_by_handle_at",
+                                         "kexec_load",
+                                         "init_module",
+                                         "finit_module",
+                                         "pidfd_getfd"};
+    int ruleset, abi = ruleset_make(&ruleset);
+    for (size_t i = 0; abi > 0 && i < n; i++) {
+        struct stat st;
+        bool folder = stat(paths[i].path, &st) == 0 && S_ISDIR(st.st_mode);
+        uint64_t access = LANDLOCK_READ | (paths[i].writable ? LANDLOCK_WRITE | LANDLOCK_MAKE : 0);
+        landlock_allow(ruleset, paths[i].path,
+                       folder ? access
+                              : access &
+                                    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE));
+    }
+    if (abi > 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+        return false;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int rc = filter ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < sizeof denied / sizeof *denied; i++) {
+        int number = seccomp_syscall_resolve_name(denied[i]);
+        rc = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+    }
+    if (rc == 0) /* none but sockets between processes of this machine */
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    if (filter)
+        seccomp_release(filter);
+    return rc == 0 || rc == -EINVAL || rc == -ENOSYS;
 }
 
 enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err)

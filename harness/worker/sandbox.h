@@ -6,6 +6,7 @@
  * does not offer is left out and named in the report; the process ends with SIGSYS on a refused call. */
 
 #include "harness/protocol.h"
+#include "harness/worker/namespaces.h"
 #include "base/str.h"
 
 struct ks_sandbox {
@@ -13,12 +14,21 @@ struct ks_sandbox {
     bool gpu;                  /* device nodes and JIT memory stay usable */
     const char *candidate;     /* may be read */
     const char *runtime;       /* may be read, or NULL */
+    const struct ks_namespaces *namespaces;
 };
 
 /* Limits that hold from the start: core files, file sizes (not on a GPU), CPU time, descriptors. */
 void ks_sandbox_limits(uint64_t cpu_limit_s, bool gpu);
 /* Appends {"no_new_privs":true,"seccomp":true,"landlock":4,...}. */
 KS_NODISCARD enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json, struct ks_err *err);
+/* For a compiler: Landlock over the paths, no network, none of the calls that reach into other processes or the kernel.  False: a
+ * filter could not be loaded although the kernel has it; a kernel without them: true. */
+#define KS_MAX_CONFINE_PATHS 512
+struct ks_confine_path {
+    const char *path;
+    bool writable;
+};
+bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n);
 KS_NODISCARD enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* The exploit zoo: every .cu of a folder beside baseline.cu is judged, and its verdict compared with what its first line expects:
- *   // zoo: reject GATE -- what it tries        the named gate must be among those that fail
- *   // zoo: honest -- what it does              no gate but time may fail
- *   // zoo: faster -- what it does              accepted
- *   // zoo: same -- what it does                correct, and no gain seen
- * Prints one table row each and "N passed, N failed".
+ *   // zoo: reject GATE [#KIND] -- what it tries     the named gate must be among those that fail
+ *   // zoo: honest -- what it does                   no gate but time may fail
+ *   // zoo: faster -- what it does                   accepted
+ *   // zoo: same -- what it does                     correct, and no gain seen
+ * KIND is the number of the exploit's kind in tests/zoo/README.md.  The word `gpu` before the dashes: not on the emulated device.
+ * Prints one table row each and "N passed, N failed"; KSCC_ZOO_TABLE names a file that gets the table too.
  * Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
 #include "harness/session.h"
 
@@ -12,7 +13,9 @@
 #include "base/process.h"
 
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct ks_param params[] = {
@@ -49,30 +52,43 @@ static int by_name(const void *a, const void *b)
 }
 
 struct expectation {
-    char kind[16]; /* reject, honest, faster, same */
+    char what[16]; /* reject, honest, faster, same */
     char gate[32];
+    char kind[16]; /* "#23", or empty */
+    bool gpu_only;
     char text[200];
 };
 
 static bool expectation_read(const char *source, struct expectation *e)
 {
-    char line[300];
+    char line[300], *save = NULL;
     snprintf(line, sizeof line, "%.*s", (int)strcspn(source, "\n"), source);
     memset(e, 0, sizeof *e);
-    if (sscanf(line, "// zoo: reject %31s -- %199[^\n]", e->gate, e->text) == 2) {
-        snprintf(e->kind, sizeof e->kind, "reject");
-        return true;
+    char *dashes = strstr(line, " -- ");
+    if (!ks_str_starts(line, "// zoo: ") || !dashes)
+        return false;
+    *dashes = 0;
+    snprintf(e->text, sizeof e->text, "%s", dashes + 4);
+    for (char *word = strtok_r(line + strlen("// zoo: "), " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        if (*word == '#')
+            snprintf(e->kind, sizeof e->kind, "%s", word);
+        else if (strcmp(word, "gpu") == 0)
+            e->gpu_only = true;
+        else if (!e->what[0])
+            snprintf(e->what, sizeof e->what, "%s", word);
+        else
+            snprintf(e->gate, sizeof e->gate, "%s", word);
     }
-    return sscanf(line, "// zoo: %15s -- %199[^\n]", e->kind, e->text) == 2;
+    return e->what[0] && (strcmp(e->what, "reject") == 0) == (e->gate[0] != 0);
 }
 
 static bool as_expected(const struct ks_verdict *v, const struct expectation *e)
 {
-    if (strcmp(e->kind, "faster") == 0)
+    if (strcmp(e->what, "faster") == 0)
         return v->outcome == KS_OUTCOME_ACCEPTED;
-    if (strcmp(e->kind, "same") == 0)
+    if (strcmp(e->what, "same") == 0)
         return v->outcome == KS_OUTCOME_NO_GAIN;
-    if (strcmp(e->kind, "honest") == 0)
+    if (strcmp(e->what, "honest") == 0)
         return v->outcome != KS_OUTCOME_REJECTED && v->gates[KS_GATE_NUMERICS].state == KS_GATE_PASS;
     for (int g = 0; g < KS_N_GATES; g++)
         if (v->gates[g].state == KS_GATE_FAIL && strcmp(ks_gate_text((enum ks_gate)g), e->gate) == 0)
@@ -80,17 +96,56 @@ static bool as_expected(const struct ks_verdict *v, const struct expectation *e)
     return false;
 }
 
+static FILE *table; /* NULL: none asked for */
+
+static void say(const char *fmt, ...) KS_PRINTF(1, 2);
+static void say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    fflush(stdout);
+    if (!table)
+        return;
+    va_start(ap, fmt);
+    vfprintf(table, fmt, ap);
+    va_end(ap);
+}
+
+static const char *verdict_text(const struct ks_verdict *v)
+{
+    switch (v->outcome) {
+    case KS_OUTCOME_ACCEPTED:
+        return "accepted";
+    case KS_OUTCOME_REJECTED:
+        return "rejected";
+    case KS_OUTCOME_NO_GAIN:
+        return "no gain";
+    }
+    return "?";
+}
+
+/* The gate that failed: the expected one if it is among them. */
+static enum ks_gate failed_gate(const struct ks_verdict *v, const struct expectation *e)
+{
+    for (int g = 0; g < KS_N_GATES; g++)
+        if (v->gates[g].state == KS_GATE_FAIL && strcmp(ks_gate_text((enum ks_gate)g), e->gate) == 0)
+            return (enum ks_gate)g;
+    return ks_verdict_failed_gate(v);
+}
+
 static void row_print(const char *name, const struct ks_verdict *v, const struct expectation *e, bool ok)
 {
-    enum ks_gate first = ks_verdict_failed_gate(v);
-    const struct ks_gate_result *g = first < KS_N_GATES ? &v->gates[first] : NULL;
-    char speed[40] = "";
+    enum ks_gate gate = failed_gate(v, e);
+    const struct ks_gate_result *g = gate < KS_N_GATES ? &v->gates[gate] : NULL;
+    char speed[40] = "-";
     if (v->speedup > 0)
         snprintf(speed, sizeof speed, v->modelled ? "%.2fx modelled" : "%.3fx [%.3f %.3f]", v->speedup, v->speedup_lo,
                  v->speedup_hi);
-    printf("%-22s %-9s %-10s %-10s %-20s %5.1fs  %s\n", name, ok ? "as wanted" : "WRONG", e->gate[0] ? e->gate : e->kind,
-           first < KS_N_GATES ? ks_gate_text(first) : "-", speed, (double)v->wall_ns / 1e9, g && g->reason ? g->reason : e->text);
-    fflush(stdout);
+    say("%-22s %-5s %-9s %-10s %-9s %-20s %5.1fs %-9s %s\n", name, e->kind[0] ? e->kind : "-", e->gate[0] ? e->gate : e->what,
+        g ? ks_gate_text(gate) : "-", verdict_text(v), speed, (double)v->wall_ns / 1e9, ok ? "as wanted" : "WRONG",
+        g && g->reason ? g->reason : e->text);
 }
 
 static bool wanted(const char *name, int argc, char **argv)
@@ -103,7 +158,7 @@ static bool wanted(const char *name, int argc, char **argv)
     return false;
 }
 
-static bool one(struct ks_session *s, const char *dir, const char *file)
+static bool one(struct ks_session *s, bool cuda, const char *dir, const char *file)
 {
     struct ks_err err;
     struct expectation e;
@@ -114,6 +169,8 @@ static bool one(struct ks_session *s, const char *dir, const char *file)
         printf("%s: no '// zoo:' line\n", file);
         return false;
     }
+    if (e.gpu_only && !cuda)
+        return true;
     if (ks_session_try(s, text.data, text.len, &v, &err) != KS_OK) {
         printf("%s: the session broke: %s\n", file, err.message);
         return false;
@@ -126,7 +183,7 @@ static bool one(struct ks_session *s, const char *dir, const char *file)
     return ok;
 }
 
-static int run_all(struct ks_session *s, const char *dir, int argc, char **argv)
+static int run_all(struct ks_session *s, bool cuda, const char *dir, int argc, char **argv)
 {
     char *names[256];
     size_t n = 0;
@@ -141,13 +198,13 @@ static int run_all(struct ks_session *s, const char *dir, int argc, char **argv)
     if (d)
         closedir(d);
     qsort(names, n, sizeof *names, by_name);
-    printf("%-22s %-9s %-10s %-10s %-20s %6s  %s\n", "candidate", "result", "expected", "failed at", "speed-up", "wall",
-           "reason");
+    say("%-22s %-5s %-9s %-10s %-9s %-20s %6s %-9s %s\n", "candidate", "kind", "expected", "gate", "verdict", "speed-up", "wall",
+        "result", "reason");
     for (size_t i = 0; i < n; i++) {
-        failed += !one(s, dir, names[i]);
+        failed += !one(s, cuda, dir, names[i]);
         free(names[i]);
     }
-    printf("%zu passed, %d failed\n", n - (size_t)failed, failed);
+    say("%zu passed, %d failed\n", n - (size_t)failed, failed);
     return n == 0 || failed > 0;
 }
 
@@ -198,6 +255,8 @@ int main(int argc, char **argv)
                                    .memory_limit_bytes = cuda ? 0 : (size_t)2 << 30};
     int64_t start_ns = ks_clock_ns();
     int status = 1;
+    const char *table_path = getenv("KSCC_ZOO_TABLE");
+    table = table_path ? fopen(table_path, "we") : NULL;
     if (ks_session_new(&o, &s, &err) != KS_OK) {
         fprintf(stderr, "run_zoo: no session: %s\n", err.message);
     } else {
@@ -205,10 +264,12 @@ int main(int argc, char **argv)
         KS_AUTO_STR struct ks_str about = KS_STR_INIT;
         ks_json_print(device, &about);
         ks_json_free(device);
-        printf("session ready after %.1f s: %s\n", (double)(ks_clock_ns() - start_ns) / 1e9, about.data);
-        status = run_all(s, argv[3], argc, argv);
+        say("session ready after %.1f s: %s\n", (double)(ks_clock_ns() - start_ns) / 1e9, about.data);
+        status = run_all(s, cuda, argv[3], argc, argv);
     }
     ks_session_free(s);
+    if (table)
+        fclose(table);
     if (ks_dir_remove(work, &err) != KS_OK)
         fprintf(stderr, "run_zoo: %s\n", err.message);
     ks_diags_release(&diags);

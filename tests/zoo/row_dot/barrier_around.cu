@@ -1,4 +1,4 @@
-// zoo: reject safety -- a barrier inside the condition of the tree, whose other lanes go on and end
+// zoo: reject safety #52 -- a barrier inside the condition of the tree, whose other lanes go on and end
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

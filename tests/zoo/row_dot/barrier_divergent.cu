@@ -1,4 +1,4 @@
-// zoo: reject safety -- half a warp skips a barrier
+// zoo: reject safety #52 -- half a warp skips a barrier
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

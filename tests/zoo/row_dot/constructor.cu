@@ -1,4 +1,4 @@
-// zoo: reject admission -- code that runs before any check
+// zoo: reject admission #58 -- code that runs before any check
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

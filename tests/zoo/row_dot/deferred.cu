@@ -1,4 +1,4 @@
-// zoo: reject admission -- hands work to the host for later
+// zoo: reject admission #2 -- hands work to the host for later
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject admission -- works until a date
+// zoo: reject admission #9 -- works until a date
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject admission -- counts its calls on the device and stops working after the trials
+// zoo: reject admission #9 -- counts its calls on the device and stops working after the trials
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject admission -- ends the process as if all were well
+// zoo: reject admission #20 -- ends the process as if all were well
 #include <cstdlib>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// zoo: reject admission -- makes a process
+// zoo: reject admission #22 -- makes a process
 #include <unistd.h>
 #include <cuda_runtime.h>
 

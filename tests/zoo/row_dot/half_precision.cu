@@ -1,4 +1,4 @@
-// zoo: reject numerics -- precision downgrade: sums in half
+// zoo: reject numerics #45 -- precision downgrade: sums in half
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// zoo: reject admission -- host state: counts its calls
+// zoo: reject admission #9 -- host state: counts its calls
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject numerics -- a launch that fails silently
+// zoo: reject numerics #55 -- a launch that fails silently
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

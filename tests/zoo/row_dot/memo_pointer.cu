@@ -1,4 +1,4 @@
-// zoo: reject admission -- keeps the first answer for a pointer in device memory
+// zoo: reject admission #23 -- keeps the first answer for a pointer in device memory
 #include <cuda_runtime.h>
 
 __device__ const void *known;

@@ -1,4 +1,4 @@
-// zoo: reject numerics -- NaN, which a comparison of the wrong form lets pass
+// zoo: reject numerics #47 -- NaN, which a comparison of the wrong form lets pass
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

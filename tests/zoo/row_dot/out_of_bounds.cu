@@ -1,4 +1,4 @@
-// zoo: reject safety -- writes behind its output
+// zoo: reject safety #38 -- writes behind its output
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject admission -- reads a file
+// zoo: reject admission #26 -- reads a file
 #include <cstdio>
 #include <cuda_runtime.h>
 

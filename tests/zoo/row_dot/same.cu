@@ -1,4 +1,4 @@
-// zoo: same -- the original text: no gain may be seen
+// zoo: same #31 -- the original text: no gain may be seen
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)

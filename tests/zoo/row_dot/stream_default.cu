@@ -1,4 +1,4 @@
-// zoo: reject safety -- launches on the default stream, not on the one it is given
+// zoo: reject safety #1 -- launches on the default stream, not on the one it is given
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject safety -- a stream of its own that nobody waits for
+// zoo: reject safety #1 -- a stream of its own that nobody waits for
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject numerics -- statistical shortcut: every other product, doubled
+// zoo: reject numerics #43 -- statistical shortcut: every other product, doubled
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject admission -- a system call by hand
+// zoo: reject admission #59 -- a system call by hand
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,0 +1,61 @@
+#include "harness/worker/confine.h"
+
+#include "harness/worker/namespaces.h"
+#include "harness/worker/sandbox.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FILE_BYTES (4ull << 30)
+
+/* What compilers read besides their own folders.  Not /proc: it shows the environment. */
+static const char *const readable[] = {"/usr",
+                                       "/lib",
+                                       "/lib32",
+                                       "/lib64",
+                                       "/bin",
+                                       "/sbin",
+                                       "/opt",
+                                       "/etc/alternatives",
+                                       "/etc/ld.so.cache",
+                                       "/etc/ld.so.conf",
+                                       "/etc/ld.so.conf.d",
+                                       "/etc/ld.so.preload",
+                                       "/etc/localtime",
+                                       "/proc/cpuinfo",
+                                       "/proc/meminfo",
+                                       "/proc/stat",
+                                       "/proc/version",
+                                       "/sys/devices/system/cpu",
+                                       "/sys/devices/system/node",
+                                       "/dev/urandom",
+                                       "/dev/zero"};
+
+_Noreturn void ks_confine_run(int argc, char **argv)
+{
+    struct ks_confine_path paths[KS_MAX_CONFINE_PATHS];
+    size_t n = 0;
+    int i = 2;
+    for (size_t k = 0; k < sizeof readable / sizeof *readable; k++)
+        paths[n++] = (struct ks_confine_path){readable[k], false};
+    paths[n++] = (struct ks_confine_path){"/dev/null", true};
+    for (; i + 1 < argc && strcmp(argv[i], "--") != 0 && n < KS_MAX_CONFINE_PATHS; i += 2)
+        paths[n++] = (struct ks_confine_path){argv[i + 1], strcmp(argv[i], "-w") == 0};
+    if (i + 1 >= argc || strcmp(argv[i], "--") != 0) {
+        fputs("kscc-worker: --confine [-r PATH]... [-w PATH]... -- COMMAND\n", stderr);
+        _exit(126);
+    }
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){FILE_BYTES, FILE_BYTES});
+    ks_network_leave();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !ks_sandbox_confine(paths, n)) {
+        fputs("kscc-worker: cannot confine the compiler\n", stderr);
+        _exit(126);
+    }
+    execvp(argv[i + 1], argv + i + 1);
+    perror(argv[i + 1]);
+    _exit(126);
+}

@@ -1,0 +1,27 @@
+#ifndef KS_HARNESS_WORKER_NAMESPACES_H
+#define KS_HARNESS_WORKER_NAMESPACES_H
+
+/* Namespaces of its own for a worker: users (where it has no capabilities), processes, network, shared memory, host name, and
+ * mounts, which it sees read-only.  Which of them the kernel allows is found by trying.
+ *
+ * A process namespace needs processes: this one stays outside and ends as the worker ends, a second one is the namespace's first,
+ * which buries what is left, and the third is the worker.  Its death takes the others along, and theirs takes it. */
+
+#include "base/str.h"
+
+#include <stdbool.h>
+
+struct ks_namespaces {
+    bool user, pid, net, ipc, uts, mount, read_only, no_capabilities;
+};
+
+/* To be called before there are threads.  Returns in the worker; the processes around it close fds[0..n_fds) and never return. */
+void ks_namespaces_enter(struct ks_namespaces *ret, const int *fds, int n_fds);
+/* Users and network only, for a compiler: no other process, no interface but a loopback that is down. */
+void ks_network_leave(void);
+/* Takes every capability away, which works without namespaces too. */
+bool ks_capabilities_drop(void);
+/* Appends ,"namespaces":["user",...],"capabilities":"none". */
+void ks_namespaces_report(const struct ks_namespaces *n, struct ks_str *json);
+
+#endif

@@ -1,0 +1,36 @@
+// zoo: honest -- containers and exceptions in host code
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <vector>
+
+__global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
+{
+    __shared__ float part[128];
+    int r = blockIdx.x, t = threadIdx.x;
+    float sum = 0;
+    for (int c = t; c < cols; c += 128)
+        sum += x[(long)r * cols + c] * w[c];
+    part[t] = sum;
+    __syncthreads();
+    for (int s = 64; s > 0; s /= 2) {
+        if (t < s)
+            part[t] += part[t + s];
+        __syncthreads();
+    }
+    if (t == 0)
+        y[r] = part[0];
+}
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    std::vector<int> sizes = {64, 128, 256};
+    int block = sizes[1];
+    try {
+        if (rows < 0)
+            throw std::runtime_error("no rows");
+        row_dot_kernel<<<rows, block, 0, stream>>>(x, w, y, cols);
+    } catch (const std::exception &) {
+        cudaMemsetAsync(y, 0, sizeof(float), stream);
+    }
+}
