@@ -1,5 +1,7 @@
 #include "driver/emit.h"
 
+#include "driver/work_dir.h"
+
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/process.h"
@@ -24,7 +26,7 @@ struct emitter {
     const struct ks_unit *u;
     const struct ks_emission *entries;
     size_t n;
-    char *dir; /* scratch, owned */
+    const char *dir; /* scratch */
     struct half_names *names;
     struct ks_symtab baseline;
     struct ks_args parts; /* objects to combine */
@@ -337,13 +339,12 @@ enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries,
 {
     struct emitter e = {.u = u, .entries = entries, .n = n};
     ks_args_init(&e.parts);
-    KS_TRY(ks_dir_make_temp("kscc-emit", &e.dir, err));
+    struct ks_work_dir scratch;
+    KS_TRY(ks_work_dir_open("kscc-emit", &scratch, err));
+    e.dir = scratch.path;
     enum ks_code code = emit_in(&e, err);
     ks_symtab_release(&e.baseline);
     ks_args_release(&e.parts);
-    struct ks_err ignored; /* a leftover in the folder for temporary files hurts nobody */
-    enum ks_code removed = ks_dir_remove(e.dir, &ignored);
-    (void)removed;
-    free(e.dir);
+    ks_work_dir_close(&scratch);
     return code;
 }

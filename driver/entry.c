@@ -15,6 +15,7 @@
 #include "driver/work_dir.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* ---- content key ---------------------------------------------------------------------------------------------------- */
 
@@ -50,6 +51,7 @@ struct running {
     const struct ks_json *contract_json;
     const char *key;
     struct ks_work_dir work;
+    int lock_fd; /* of the key; -1: not held */
     struct ks_session *session;
     struct ks_agent *agent;
     struct ks_memory *memory;
@@ -68,7 +70,7 @@ static enum ks_code open_session(struct running *r, struct ks_err *err)
     unsigned char secret[32];
     ks_paths_bin(&bin);
     ks_work_dir_sweep();
-    KS_TRY(ks_work_dir_open(&r->work, err));
+    KS_TRY(ks_work_dir_open("kscc-work", &r->work, err));
     ks_random_bytes(secret, sizeof(secret));
     if (r->x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run: nobody can learn the key in time to use it */
         char hex[65];
@@ -191,9 +193,25 @@ static bool has_certificate(const struct running *r)
     return ks_store_certificate(r->x->store, r->key, &certificate, &err) == KS_OK;
 }
 
-static enum ks_code keep_finding(struct running *r, struct ks_err *err)
+/* Adds what this search has learnt to what others have written in the meantime. */
+static enum ks_code keep_memory(struct running *r, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_FD int lock_fd = -1;
+    struct ks_memory *all = NULL;
+    if (!r->memory)
+        return KS_OK;
+    ks_path_join(&path, r->x->store->dir, "memory.json");
+    KS_TRY(ks_store_lock(r->x->store, "memory", NULL, NULL, &lock_fd, err));
+    KS_TRY(ks_memory_load(ks_str_cstr(&path), &all, err));
+    ks_search_remembered(&r->search, all);
+    enum ks_code code = ks_memory_save(all, ks_str_cstr(&path), err);
+    ks_memory_free(all);
+    return code;
+}
+
+static enum ks_code keep_finding(struct running *r, struct ks_err *err)
+{
     struct ks_finding f = {.unit = r->x->unit,
                            .key = r->key,
                            .contract = r->contract,
@@ -210,10 +228,7 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
         return KS_OK;
     }
     KS_TRY(ks_trace_close(trace, f.trace_hash, err));
-    if (r->memory) {
-        ks_path_join(&path, r->x->store->dir, "memory.json");
-        KS_TRY(ks_memory_save(r->memory, ks_str_cstr(&path), err));
-    }
+    KS_TRY(keep_memory(r, err));
     return ks_finding_store(r->x->store, &f, err);
 }
 
@@ -230,6 +245,13 @@ static void running_release(struct running *r)
     ks_json_free(r->profile);
     ks_json_free(r->device);
     ks_work_dir_close(&r->work);
+    if (r->lock_fd >= 0)
+        close(r->lock_fd);
+}
+
+static void say_waiting(void)
+{
+    ks_say_progress("waiting: another kscc is searching for the same thing");
 }
 
 /* Opens everything, searches, keeps what was found.  False: something failed, and it has been said. */
@@ -348,6 +370,13 @@ static bool find_certificate(struct running *r, struct ks_entry_context *ret_whe
         *ret_where = *x;
         known = look_up(x, r);
     }
+    struct ks_err err;
+    if (known == KS_KNOWN_NOTHING && ks_store_lock(x->store, r->key, ks_stop_asked, say_waiting, &r->lock_fd, &err) != KS_OK) {
+        ks_say_instead(&err, KS_KEEP_BASELINE);
+        return false;
+    }
+    if (known == KS_KNOWN_NOTHING && !x->unit->settings->fresh) /* somebody may have found it while we waited */
+        known = look_up(x, r);
     if (known != KS_KNOWN_NOTHING) {
         ks_stats_count(known == KS_KNOWN_CERTIFICATE ? KS_STAT_HITS
                        : known == KS_KNOWN_NO_GAIN   ? KS_STAT_KNOWN_NO_GAIN
@@ -384,7 +413,8 @@ bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contrac
     }
     struct ks_json *contract_json = ks_contract_to_json(contract);
     content_key(x, contract_json, key);
-    struct running r = {.x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key};
+    struct running r = {
+        .x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key, .lock_fd = -1};
     struct ks_entry_context where;
     bool found = find_certificate(&r, &where);
     running_release(&r);

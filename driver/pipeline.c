@@ -117,11 +117,6 @@ static bool read_facts(struct pipeline *p)
 
 /* ---- store ---------------------------------------------------------------------------------------------------------- */
 
-static void say_waiting(void)
-{
-    ks_say_progress("waiting: another kscc is searching with this store");
-}
-
 static bool open_store(struct pipeline *p)
 {
     struct ks_err err;
@@ -144,8 +139,6 @@ static bool open_store(struct pipeline *p)
                                       : "searching with a temporary store: nothing will be kept");
         code = ks_store_open_temporary(&p->store, &err);
     }
-    if (code == KS_OK)
-        code = ks_store_lock(&p->store, ks_stop_asked, say_waiting, &err);
     if (code != KS_OK)
         ks_say_instead(&err, nvcc_only);
     return code == KS_OK;
@@ -259,7 +252,7 @@ static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, co
 
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
 {
-    struct pipeline p = {.store = {.lock_fd = -1}, .read_only = {.lock_fd = -1}};
+    struct pipeline p = {.store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
     ks_stats_count(KS_STAT_UNITS);

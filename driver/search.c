@@ -116,6 +116,8 @@ static void remember_question(struct ks_search *s)
         if (st->records.data[i].improved)
             log_gain += log(st->records.data[i].measured);
     ks_memory_record(s->memory, st->question->id, st->question->layer, s->family, log_gain);
+    struct ks_remembered item = {st->question, log_gain};
+    ks_vec_push(&st->remembered, item);
 }
 
 /* Puts a question when one is due; false: none was. */
@@ -268,6 +270,14 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     return KS_OK;
 }
 
+void ks_search_remembered(const struct ks_search *s, struct ks_memory *m)
+{
+    const struct ks_search_state *st = s->state;
+    for (size_t i = 0; st && i < st->remembered.n; i++)
+        ks_memory_record(m, st->remembered.data[i].question->id, st->remembered.data[i].question->layer, s->family,
+                         st->remembered.data[i].log_gain);
+}
+
 void ks_search_release(struct ks_search *s)
 {
     struct ks_search_state *st = s->state;
@@ -281,6 +291,7 @@ void ks_search_release(struct ks_search *s)
     ks_vec_release(&st->attempts);
     ks_vec_release(&st->records);
     ks_vec_release(&st->asked);
+    ks_vec_release(&st->remembered);
     ks_json_free(st->hypotheses);
     ks_arena_release(&st->arena);
     free(st);

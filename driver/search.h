@@ -46,6 +46,8 @@ struct ks_search_result {
 /* Searches, then confirms the best candidates in order until one passes.  Errors: what makes the session itself unusable; the
  * result so far is then lost to this run but not to the next (journal). */
 KS_NODISCARD enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
+/* What came of the questions that this search has put, once more into `m`. */
+void ks_search_remembered(const struct ks_search *s, struct ks_memory *m);
 void ks_search_release(struct ks_search *s);
 
 /* One word for the shape of a kernel, for the memory of questions: "matmul-like", "reduction", "elementwise"... */

@@ -15,12 +15,19 @@ struct ks_tried {
     bool confirmed;
 };
 
+/* What came of one question. */
+struct ks_remembered {
+    const struct ks_question *question;
+    double log_gain;
+};
+
 struct ks_search_state {
     struct ks_arena arena;
     KS_VEC(struct ks_tried *) tried;
     KS_VEC(struct ks_attempt) attempts;
     KS_VEC(struct ks_trial_record) records;
     KS_VEC(struct ks_asked_record) asked;
+    KS_VEC(struct ks_remembered) remembered;
     struct ks_tried *best; /* NULL: the baseline */
     /* what the agent works on: the best text that the analyzer understood */
     const char *text;

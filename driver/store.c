@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/process.h"
 #include "driver/certificate.h"
+#include "driver/work_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,16 +28,20 @@ static enum ks_code make_folders(const char *dir, struct ks_err *err)
 enum ks_code ks_store_open(const char *dir, struct ks_store *ret, struct ks_err *err)
 {
     KS_TRY(make_folders(dir, err));
-    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .lock_fd = -1};
+    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .scratch_fd = -1};
     return KS_OK;
 }
 
 enum ks_code ks_store_open_temporary(struct ks_store *ret, struct ks_err *err)
 {
-    KS_AUTO_FREE char *dir = NULL;
-    KS_TRY(ks_dir_make_temp("kscc-store", &dir, err));
-    KS_TRY(make_folders(dir, err));
-    *ret = (struct ks_store){.dir = ks_steal(dir), .temporary = true, .lock_fd = -1};
+    struct ks_work_dir w;
+    KS_TRY(ks_work_dir_open("kscc-store", &w, err));
+    enum ks_code code = make_folders(w.path, err);
+    if (code != KS_OK) {
+        ks_work_dir_close(&w);
+        return code;
+    }
+    *ret = (struct ks_store){.dir = w.path, .temporary = true, .scratch_fd = w.lock_fd};
     return KS_OK;
 }
 
@@ -46,7 +51,7 @@ enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struc
     ks_path_join(&objects, dir, "objects");
     if (!ks_file_exists(ks_str_cstr(&objects)))
         return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find a store in '%s' (--kscc-dir=DIR names it)", dir);
-    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .lock_fd = -1};
+    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .scratch_fd = -1};
     return KS_OK;
 }
 
@@ -55,19 +60,22 @@ void ks_store_close(struct ks_store *s)
     struct ks_err err;
     if (!s->dir)
         return;
-    if (s->lock_fd >= 0)
-        close(s->lock_fd);
     /* a leftover in the folder for temporary files hurts nobody */
     enum ks_code removed = s->temporary ? ks_dir_remove(s->dir, &err) : KS_OK;
     (void)removed;
+    if (s->scratch_fd >= 0)
+        close(s->scratch_fd);
     free(s->dir);
-    *s = (struct ks_store){.lock_fd = -1};
+    *s = (struct ks_store){.scratch_fd = -1};
 }
 
-enum ks_code ks_store_lock(struct ks_store *s, bool (*stop)(void), void (*on_wait)(void), struct ks_err *err)
+enum ks_code ks_store_lock(const struct ks_store *s, const char *name, bool (*stop)(void), void (*on_wait)(void), int *ret_fd,
+                           struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    ks_path_join(&path, s->dir, "lock");
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, path = KS_STR_INIT;
+    ks_path_join(&dir, s->dir, "locks");
+    KS_TRY(ks_dir_make(ks_str_cstr(&dir), err));
+    ks_path_join(&path, ks_str_cstr(&dir), name);
     int fd = open(ks_str_cstr(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot open '%s'", ks_str_cstr(&path));
@@ -84,7 +92,7 @@ enum ks_code ks_store_lock(struct ks_store *s, bool (*stop)(void), void (*on_wai
             on_wait();
         usleep(100000);
     }
-    s->lock_fd = fd;
+    *ret_fd = fd;
     return KS_OK;
 }
 

@@ -6,7 +6,8 @@
  *   .kscc/objects/<key>/  original.cu candidate.cu candidate.diff certificate.json approved.json trace.jsonl journal.jsonl
  *                         report.txt wall.jsonl
  *   .kscc/index.db        what is there, for listing; rebuilt from the folders at any time
- *   .kscc/lock            one search at a time
+ *   .kscc/locks/<key>     one search of a key at a time; searches of other keys go on beside it
+ *   .kscc/locks/memory    held while memory.json is read, added to and written
  *   .kscc/memory.json     what came of asking which question
  *
  * Files are written beside themselves and renamed, so a reader or a killed run never sees half of one; journals only grow.
@@ -19,7 +20,7 @@
 struct ks_store {
     char *dir;      /* owned */
     bool temporary; /* removed on close */
-    int lock_fd;    /* -1: not locked */
+    int scratch_fd; /* of a temporary one: its folder is in use (work_dir.h); -1 */
 };
 
 /* Makes the folder.  Errors: KS_ERR_DENIED, KS_ERR_IO when nothing can be written there. */
@@ -30,9 +31,10 @@ KS_NODISCARD enum ks_code ks_store_open_temporary(struct ks_store *ret, struct k
 KS_NODISCARD enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struct ks_err *err);
 void ks_store_close(struct ks_store *s);
 
-/* Waits for the store's lock; calls on_wait once when somebody else holds it, and stop() to know whether to
- * give up (KS_ERR_INTERRUPTED).  Both may be NULL. */
-KS_NODISCARD enum ks_code ks_store_lock(struct ks_store *s, bool (*stop)(void), void (*on_wait)(void), struct ks_err *err);
+/* Waits for the lock `name` (a key, or "memory"); calls on_wait once when somebody else holds it, and stop() to know whether to give up
+ * (KS_ERR_INTERRUPTED).  Both may be NULL.  Closing *ret_fd gives the lock back. */
+KS_NODISCARD enum ks_code ks_store_lock(const struct ks_store *s, const char *name, bool (*stop)(void), void (*on_wait)(void),
+                                        int *ret_fd, struct ks_err *err);
 
 /* Path of a file of one key; replaces out. */
 void ks_store_path(const struct ks_store *s, const char *key, const char *name, struct ks_str *out);

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PREFIX "kscc-work"
+/* Of every scratch folder: searches, temporary stores, emissions. */
+static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit."};
 /* A folder is made first and locked then: a younger one may be on the way. */
 #define MIN_AGE_S 60
 
@@ -19,10 +20,10 @@ static int open_folder(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-enum ks_code ks_work_dir_open(struct ks_work_dir *ret, struct ks_err *err)
+enum ks_code ks_work_dir_open(const char *prefix, struct ks_work_dir *ret, struct ks_err *err)
 {
     char *path;
-    KS_TRY(ks_dir_make_temp(PREFIX, &path, err));
+    KS_TRY(ks_dir_make_temp(prefix, &path, err));
     *ret = (struct ks_work_dir){.path = path, .lock_fd = open_folder(path)};
     /* without a lock, on a file system that has none, the folder could be swept while it is in use: better no search */
     if (ret->lock_fd < 0 || flock(ret->lock_fd, LOCK_EX | LOCK_NB) < 0) {
@@ -67,10 +68,11 @@ void ks_work_dir_sweep(void)
     if (!d)
         return;
     for (struct dirent *e; (e = readdir(d));)
-        if (ks_str_starts(e->d_name, PREFIX ".")) {
-            KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-            ks_path_join(&path, tmp, e->d_name);
-            sweep_one(ks_str_cstr(&path));
-        }
+        for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+            if (ks_str_starts(e->d_name, prefixes[i])) {
+                KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+                ks_path_join(&path, tmp, e->d_name);
+                sweep_one(ks_str_cstr(&path));
+            }
     closedir(d);
 }

@@ -1,9 +1,10 @@
 #ifndef KS_DRIVER_WORK_DIR_H
 #define KS_DRIVER_WORK_DIR_H
 
-/* The scratch folder of a search, $TMPDIR/kscc-work.XXXXXX.  Its owner holds a lock (flock) on the folder itself, which the
- * kernel gives back however the owner ends, so that a later search can tell what was left behind: process ids would lie after
- * their reuse, and between containers that share the folder for temporary files. */
+/* A scratch folder, $TMPDIR/<prefix>.XXXXXX: kscc-work of a search, kscc-store of a temporary store, kscc-emit of an emission.
+ * Its owner holds a lock (flock) on the folder itself, which the kernel gives back however the owner ends, so that a later search
+ * can tell what was left behind: process ids would lie after their reuse, and between containers that share the folder for
+ * temporary files. */
 
 #include "base/err.h"
 
@@ -12,7 +13,7 @@ struct ks_work_dir {
     int lock_fd;
 };
 
-KS_NODISCARD enum ks_code ks_work_dir_open(struct ks_work_dir *ret, struct ks_err *err);
+KS_NODISCARD enum ks_code ks_work_dir_open(const char *prefix, struct ks_work_dir *ret, struct ks_err *err);
 void ks_work_dir_close(struct ks_work_dir *w); /* removes the folder; may be called twice, and on a zeroed one */
 /* Removes this user's folders that nobody holds.  Never follows a link; what cannot be removed stays. */
 void ks_work_dir_sweep(void);

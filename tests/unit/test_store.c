@@ -184,15 +184,20 @@ static bool stop_now(void)
     return true;
 }
 
-TEST(one_search_at_a_time)
+TEST(one_search_of_a_key_at_a_time)
 {
     struct ks_err err = {0};
     struct ks_store s = open_fresh(), other;
     CHECK_OK(ks_store_open(dir, &other, &err));
-    CHECK_OK(ks_store_lock(&s, NULL, NULL, &err));
-    CHECK_INT(ks_store_lock(&other, stop_now, NULL, &err), KS_ERR_INTERRUPTED);
+    int mine = -1, others = -1, again = -1;
+    CHECK_OK(ks_store_lock(&s, "a", NULL, NULL, &mine, &err));
+    CHECK_INT(ks_store_lock(&other, "a", stop_now, NULL, &again, &err), KS_ERR_INTERRUPTED);
+    CHECK_OK(ks_store_lock(&other, "b", stop_now, NULL, &others, &err)); /* other searches go on */
+    close(others);
+    close(mine);
+    CHECK_OK(ks_store_lock(&other, "a", stop_now, NULL, &again, &err));
+    close(again);
     ks_store_close(&s);
-    CHECK_OK(ks_store_lock(&other, stop_now, NULL, &err));
     ks_store_close(&other);
 }
 
