@@ -43,8 +43,9 @@ if [ $# -gt 0 ]; then names=("$@"); else
 fi
 jobs=${JOBS:-8}
 [ "$jobs" -gt ${#names[@]} ] && jobs=${#names[@]}
-tables=$(mktemp -d)
-trap 'rm -rf "$tables"' EXIT
+tables=${TABLES:-$(mktemp -d)}
+mkdir -p "$tables"
+[ -n "${TABLES:-}" ] || trap 'rm -rf "$tables"' EXIT
 for ((j = 0; j < jobs; j++)); do
     part=()
     for ((k = j; k < ${#names[@]}; k += jobs)); do part+=("${names[k]}"); done
