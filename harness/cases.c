@@ -112,7 +112,8 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
     /* The two poisons differ in every 16-bit half, and both are NaN. */
     uint32_t first = ks_inputs_poison(s->secret, k->call * 2), poison[2] = {first, first ^ 0x00050005u};
     for (int pass = 0; pass < (repeat ? 2 : 1); pass++) {
-        struct ks_run_options o = {.poison = poison[pass], .timeout_ms = 120000};
+        /* In the session's first round the device's contents are held against the host's, later they are taken from it. */
+        struct ks_run_options o = {.poison = poison[pass], .timeout_ms = 120000, .trust = !emulated && k->call >> 32 > 1};
         base_run(s, &l, &o, &run);
         KS_AUTO_STR struct ks_str where = KS_STR_INIT, problem = KS_STR_INIT;
         shape_text(s, k, &where);
@@ -139,6 +140,9 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
             if (ks_buffer_is_output(&s->c->buffers[i])) {
                 k->want[i] = ks_xmalloc(l.buf[i].bytes + 1);
                 memcpy(k->want[i], ks_run_output(&s->base, &l, i), l.buf[i].bytes);
+            } else if (!emulated && s->c->buffers[i].direction == KS_DIR_IN) {
+                k->inputs[i] = ks_xmalloc(l.buf[i].bytes + 1);
+                memcpy(k->inputs[i], ks_run_output(&s->base, &l, i), l.buf[i].bytes);
             }
     }
     if (emulated) {
@@ -155,9 +159,12 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
 
 static void case_release(struct ks_case *k)
 {
-    for (size_t i = 0; i < KS_MAX_PARAMS; i++)
+    for (size_t i = 0; i < KS_MAX_PARAMS; i++) {
         free(k->want[i]);
+        free(k->inputs[i]);
+    }
     memset(k->want, 0, sizeof k->want);
+    memset(k->inputs, 0, sizeof k->inputs);
 }
 
 void ks_cases_release(struct ks_case *cases, size_t n)

@@ -47,7 +47,11 @@ static char *const *scrubbed_environment(void)
 
 static enum ks_code spawn(struct ks_worker *w, const struct ks_worker_options *opt, int peer, int shm_fd, struct ks_err *err)
 {
-    static const char *const walls[] = {[KS_WALLS_OWN] = "own", [KS_WALLS_SHARED] = "shared", [KS_WALLS_PLAIN] = "plain"};
+    static const char *const walls[] = {[KS_WALLS_OWN] = "own",
+                                        [KS_WALLS_WRITABLE] = "writable",
+                                        [KS_WALLS_OPEN] = "open",
+                                        [KS_WALLS_SHARED] = "shared",
+                                        [KS_WALLS_PLAIN] = "plain"};
     char peer_text[16], shm_text[16];
     snprintf(peer_text, sizeof peer_text, "%d", peer);
     snprintf(shm_text, sizeof shm_text, "%d", shm_fd);

@@ -13,9 +13,12 @@ struct ks_worker_options {
     size_t memory_limit_bytes; /* resident memory, watched while waiting; 0: none */
     enum ks_worker_walls {
         KS_WALLS_OWN,
+        KS_WALLS_WRITABLE,
+        KS_WALLS_OPEN,
         KS_WALLS_SHARED,
         KS_WALLS_PLAIN
-    } walls;            /* namespaces of its own; capabilities dropped; as is */
+    } walls;            /* from the highest
+to none */
     int64_t timeout_ms; /* for the start */
 };
 

@@ -44,6 +44,10 @@ static bool same_kind(double got, double want)
 void ks_compare(const struct ks_buffer *b, const void *got, const void *want, size_t n, bool declared, struct ks_compare *r)
 {
     memset(r, 0, sizeof *r);
+    if (memcmp(got, want, n * ks_dtype_size(b->dtype)) == 0) { /* the same kind of value everywhere, errors of nothing */
+        r->match = true;
+        return;
+    }
     if (!ks_dtype_is_float(b->dtype)) {
         compare_exact(b, got, want, n, r);
         return;

@@ -97,7 +97,9 @@ static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
         return false;
     }
     ks_trial_enter(t, false);
-    struct ks_run_options o = {.poison = ks_inputs_poison(s->secret, k->call * 2 + 5 + index), .timeout_ms = ks_trial_left_ms(t)};
+    struct ks_run_options o = {.poison = ks_inputs_poison(s->secret, k->call * 2 + 5 + index),
+                               .known = s->opt.device == KS_DEVICE_CUDA ? k->inputs : NULL,
+                               .timeout_ms = ks_trial_left_ms(t)};
     ks_run_once(s, &t->arm, &l, &o, &run);
     ks_session_leave(s);
     if (run.code != KS_OK) {

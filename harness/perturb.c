@@ -55,6 +55,7 @@ static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const str
     struct ks_layout l;
     struct ks_run run;
     struct ks_run_options o = {.order = KS_ORDER_LATE,
+                               .known = k->inputs,
                                .watch = !s->base_changes_device,
                                .poison = ks_inputs_poison(s->secret, k->call * 2 + 9),
                                .timeout_ms = timeout_ms};

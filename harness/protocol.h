@@ -97,7 +97,7 @@ struct ks_wire_prepare {
     uint32_t n;
     uint32_t cache;      /* enum ks_wire_cache */
     uint32_t same_place; /* keep the buffers of the call before when their sizes are the same: old pointers, new contents */
-    uint32_t fresh;      /* cuda: other physical memory behind the arena */
+    uint32_t fresh;      /* cuda: not 0: other physical memory behind all buffers, and a number that says how far it moves */
     uint32_t order;      /* enum ks_wire_order */
     uint32_t tenant;     /* blocks of the other kernel */
     uint32_t watch;      /* cuda: a call that changes limits or attributes of the device fails */

@@ -126,6 +126,7 @@ static enum ks_code worker_start(struct ks_session *s, struct ks_worker_options 
     enum ks_code code = ks_worker_start(o, ret, err);
     first = *err;
     while (code != KS_OK && !s->walls_known && o->walls != KS_WALLS_PLAIN) {
+        ks_str_addf(&s->walls_why, "%s%s", s->walls_why.len ? "; " : "", err->message);
         o->walls++;
         code = ks_worker_start(o, ret, err);
     }
@@ -201,9 +202,10 @@ static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const 
                          struct ks_wire_prepare *p)
 {
     p->n = (uint32_t)l->n;
+    bool gpu = s->opt.device == KS_DEVICE_CUDA;
     p->cache = opt->cache;
     p->same_place = l->call % 2 == 1; /* every other call: new contents behind old pointers */
-    p->fresh = opt->fresh;
+    p->fresh = opt->fresh ? 1 + (uint32_t)ks_inputs_choice(s->secret, l->call, 8000, 1000) : 0;
     p->order = opt->order;
     p->tenant = opt->tenant;
     p->watch = opt->watch;
@@ -217,7 +219,7 @@ static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const 
                                      .skew_bytes = (uint32_t)l->buf[i].skew_bytes,
                                      .pattern = opt->poison,
                                      .red_pattern = opt->poison ^ 0x00010001u};
-        w->source = !ks_buffer_is_input(b) ? KS_SOURCE_POISON : opt->on_device ? KS_SOURCE_GENERATE : KS_SOURCE_SHM;
+        w->source = !ks_buffer_is_input(b) ? KS_SOURCE_POISON : opt->on_device || gpu ? KS_SOURCE_GENERATE : KS_SOURCE_SHM;
         if (w->source == KS_SOURCE_GENERATE)
             ks_layout_gen(s, l, i, &w->gen);
         snprintf(w->name, sizeof w->name, "%s", b->name);
@@ -245,7 +247,8 @@ static void untouched_check(struct ks_session *s, struct ks_arm *arm, const stru
         const struct ks_buffer *b = &s->c->buffers[i];
         const unsigned char *data = ks_run_output(arm, l, i);
         size_t red = l->buf[i].red_bytes;
-        if (b->direction == KS_DIR_IN && memcmp(data, inputs[i], l->buf[i].bytes) != 0) {
+        const unsigned char *want = inputs[i] ? inputs[i] : opt->known ? opt->known[i] : NULL;
+        if (b->direction == KS_DIR_IN && want && memcmp(data, want, l->buf[i].bytes) != 0) {
             ret->touched = true;
             ks_str_addf(&ret->problem, "writes to its input '%s'", b->name);
         } else if (!red_intact(data - red, red, opt->poison ^ 0x00010001u)) {
@@ -287,13 +290,15 @@ void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layou
     ret->code = ks_arm_start(s, arm, &ret->err);
     if (ret->code != KS_OK)
         goto out;
-    for (size_t i = 0; i < l->n && !opt->on_device; i++)
-        if (ks_buffer_is_input(&s->c->buffers[i])) {
+    bool gpu = s->opt.device == KS_DEVICE_CUDA; /* makes the contents itself, faster than they could be copied there */
+    for (size_t i = 0; i < l->n && !opt->on_device && !opt->trust; i++)
+        if (ks_buffer_is_input(&s->c->buffers[i]) && !(opt->known && opt->known[i])) {
             struct ks_input_gen gen;
             ks_layout_gen(s, l, i, &gen);
             inputs[i] = ks_xmalloc(l->buf[i].bytes + 1);
             ks_inputs_generate(&gen, inputs[i]);
-            memcpy(ks_worker_shm(arm->worker) + l->buf[i].shm_off, inputs[i], l->buf[i].bytes);
+            if (!gpu)
+                memcpy(ks_worker_shm(arm->worker) + l->buf[i].shm_off, inputs[i], l->buf[i].bytes);
         }
     c->op = KS_OP_PREPARE;
     prepare_fill(s, l, opt, &c->u.prepare);

@@ -184,6 +184,7 @@ void ks_session_free(struct ks_session *s)
     ks_built_free(s->baseline);
     ks_args_release(&s->confined_to);
     free(s->unconfined_why);
+    ks_str_release(&s->walls_why);
     ks_json_free(s->base_counters);
     ks_json_free(s->base_findings);
     ks_json_free(s->device);
@@ -398,6 +399,8 @@ struct ks_json *ks_session_device_json(struct ks_session *s)
     struct ks_json *j = ks_json_copy(s->device);
     if (s->sandbox)
         ks_json_set(j, "sandbox", ks_json_copy(s->sandbox));
+    if (s->walls_known && s->walls != KS_WALLS_OWN)
+        ks_json_set_str(j, "walls_left_out_because", ks_str_cstr(&s->walls_why));
     ks_json_set_str(j, "builds", s->unconfined_why ? s->unconfined_why : "confined");
     if (s->control)
         ks_json_set(j, "control", ks_json_copy(s->control));

@@ -46,9 +46,10 @@ struct ks_case {
     uint64_t call;
     int64_t thread_insts; /* of the baseline, emulated */
     int64_t warp_insts;
-    int64_t candidate_warp_insts;       /* of the trial's candidate, emulated; 0: not known */
-    int point;                          /* timing point + 1; 0: none */
-    unsigned char *want[KS_MAX_PARAMS]; /* the baseline's outputs; NULL: not kept */
+    int64_t candidate_warp_insts;         /* of the trial's candidate, emulated; 0: not known */
+    int point;                            /* timing point + 1; 0: none */
+    unsigned char *want[KS_MAX_PARAMS];   /* the baseline's outputs; NULL: not kept */
+    unsigned char *inputs[KS_MAX_PARAMS]; /* GPU: what the device made of the contents; NULL: not kept */
 };
 
 /* How one call went. */
@@ -75,9 +76,9 @@ struct ks_session {
     const struct ks_contract *c;
     struct ks_binding *bindings;
     struct ks_built *baseline;
-    struct ks_args confined_to;     /* what builds of candidates may read */
-    bool confinement_works;         /* a build has come through */
-    char *unconfined_why;           /* builds are not confined: why; NULL: they are */
+    struct ks_args confined_to;                    /* what builds of candidates may read */
+    bool confinement_works;                        /* a build has come through */
+    char *unconfined_why;                          /* builds are not confined: why; NULL: they are */
     struct ks_built *builds[KS_MAX_CACHED_BUILDS]; /* candidates, by hash */
     size_t n_builds, next_tag;
     struct ks_arm base;
@@ -94,6 +95,7 @@ struct ks_session {
     int64_t waited_ns;          /* for the lock, so far */
     enum ks_worker_walls walls; /* around a worker, once walls_known */
     bool walls_known;
+    struct ks_str walls_why;  /* what the device said behind those that were tried and left */
     double busy_ns;           /* of the GPU in calls and their preparation, so far */
     bool base_changes_device; /* the original leaves limits or attributes of the GPU changed */
     bool base_varies;         /* its answers differ in bits from run to run */
@@ -112,9 +114,11 @@ void ks_arm_stop(struct ks_arm *arm);
 KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config,
                                            struct ks_err *err);
 struct ks_run_options {
-    bool on_device; /* contents are generated in the worker, nothing is read back */
-    bool fresh;     /* cuda: other physical memory than before */
-    bool watch;     /* cuda: changed limits and attributes of the device are a fault */
+    bool on_device;              /* contents are generated in the worker, nothing is read back */
+    bool trust;                  /* the original's own call: its inputs are taken as they come back */
+    unsigned char *const *known; /* contents of the inputs, NULL: made here */
+    bool fresh;                  /* cuda: other physical memory than before */
+    bool watch;                  /* cuda: changed limits and attributes of the device are a fault */
     enum ks_wire_cache cache;
     enum ks_wire_order order;
     uint32_t tenant; /* blocks of the tenant */

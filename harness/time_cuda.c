@@ -137,10 +137,36 @@ static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference,
     return PAIR_OK;
 }
 
+struct start {
+    struct ks_session *s;
+    struct ks_err err;
+    enum ks_code code;
+};
+
+static void *base_start(void *arg)
+{
+    struct start *b = arg;
+    b->code = ks_arm_start(b->s, &b->s->base, &b->err);
+    return NULL;
+}
+
+/* Both at once: each waits for the driver most of the time.  The very first worker of a session finds out which walls it can
+ * have. */
 static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, struct ks_err *err)
 {
-    KS_TRY(ks_arm_start(s, &s->base, err));
-    return ks_arm_start(s, candidate, err);
+    struct start b = {.s = s};
+    pthread_t thread;
+    if (ks_worker_alive(s->base.worker) || !s->walls_known || pthread_create(&thread, NULL, base_start, &b) != 0) {
+        KS_TRY(ks_arm_start(s, &s->base, err));
+        return ks_arm_start(s, candidate, err);
+    }
+    enum ks_code code = ks_arm_start(s, candidate, err);
+    pthread_join(thread, NULL);
+    if (code == KS_OK && b.code != KS_OK) {
+        *err = b.err;
+        code = b.code;
+    }
+    return code;
 }
 
 /* Contents made on the device must be the ones that the host would make: else what was timed is not what was declared. */
@@ -271,33 +297,11 @@ static uint64_t point_call(const struct ks_trial *t, size_t point)
     return CALL_BASE + ((uint64_t)t->s->n_trials << 20) + ((uint64_t)t->confirm << 40) + ((uint64_t)point << 10);
 }
 
-struct start {
-    struct ks_session *s;
-    struct ks_err err;
-    enum ks_code code;
-};
-
-static void *base_start(void *arg)
-{
-    struct start *b = arg;
-    b->code = ks_arm_start(b->s, &b->s->base, &b->err);
-    return NULL;
-}
-
-/* Both at once: each waits for the driver most of the time. */
 static bool restart(struct ks_trial *t, struct ks_err *err)
 {
-    struct start b = {.s = t->s};
-    pthread_t thread;
     ks_arm_stop(&t->s->base);
     ks_arm_stop(&t->arm);
-    if (pthread_create(&thread, NULL, base_start, &b) != 0)
-        return start_both(t->s, &t->arm, err) == KS_OK;
-    enum ks_code code = ks_arm_start(t->s, &t->arm, err);
-    pthread_join(thread, NULL);
-    if (code == KS_OK && b.code != KS_OK)
-        *err = b.err;
-    return code == KS_OK && b.code == KS_OK;
+    return start_both(t->s, &t->arm, err) == KS_OK;
 }
 
 /* Times one point until the interval is narrow enough or the pairs are used up.  False: a gate has failed. */

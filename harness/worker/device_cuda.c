@@ -77,7 +77,7 @@ static const struct {
 
 static struct {
     CUdevice device;
-    CUdeviceptr arena, flush, shadow; /* shadow: where contents wait that arrive late */
+    CUdeviceptr arena, flush, shadow, hole; /* shadow: where contents wait that arrive late */
     size_t arena_bytes, flush_bytes, shadow_bytes;
     CUstream stream, tenant_stream;
     CUevent prepare, prepared, flushed, start, stop;
@@ -87,6 +87,8 @@ static struct {
     struct settings before;
 } gpu;
 
+#define HOLES         31 /* how far places move when memory is renewed: up to 62 MiB */
+#define HOLE_BYTES    ((size_t)2 << 20)
 #define DELAY_NS      300000u /* before contents arrive late */
 #define WARM_DELAY_NS 40000u  /* while the host queues a call that no overwriting of the cache precedes */
 
@@ -212,19 +214,32 @@ static enum ks_code grow(CUdeviceptr *p, size_t *bytes, size_t need, const char 
     return KS_OK;
 }
 
-/* Another arena before the old one goes, so that it lies elsewhere; where there is no room for both, the old one goes first. */
-static enum ks_code arena_renew(struct ks_err *err)
+/* Another piece of memory before the old one goes, so that it lies elsewhere; where there is no room for both, the old one goes
+ * first. */
+static enum ks_code renew(CUdeviceptr *p, size_t bytes, struct ks_err *err)
 {
     CUdeviceptr fresh = 0;
     static const char what[] = "allocate the buffers of a call anew";
-    if (cu.alloc(&fresh, gpu.arena_bytes) != CUDA_SUCCESS) {
-        KS_TRY(check(cu.free(gpu.arena), what, err));
-        gpu.arena = 0;
-        return check(cu.alloc(&gpu.arena, gpu.arena_bytes), what, err);
+    if (cu.alloc(&fresh, bytes) != CUDA_SUCCESS) {
+        KS_TRY(check(cu.free(*p), what, err));
+        *p = 0;
+        return check(cu.alloc(p, bytes), what, err);
     }
-    KS_TRY(check(cu.free(gpu.arena), what, err));
-    gpu.arena = fresh;
+    KS_TRY(check(cu.free(*p), what, err));
+    *p = fresh;
     return KS_OK;
+}
+
+/* What the cache is overwritten with moves too: its lines are written back during the call, at the cost of its own place. */
+static enum ks_code memory_renew(uint32_t fresh, struct ks_err *err)
+{
+    if (gpu.hole)
+        KS_TRY(check(cu.free(gpu.hole), "free a hole", err));
+    gpu.hole = 0;
+    KS_TRY(renew(&gpu.arena, gpu.arena_bytes, err));
+    if (cu.alloc(&gpu.hole, (size_t)(fresh % HOLES + 1) * HOLE_BYTES) != CUDA_SUCCESS)
+        gpu.hole = 0; /* the places after it are then not as varied */
+    return renew(&gpu.flush, gpu.flush_bytes, err);
 }
 
 static enum ks_code cuda_renew(const struct ks_wire_prepare *p, struct ks_err *err)
@@ -233,7 +248,7 @@ static enum ks_code cuda_renew(const struct ks_wire_prepare *p, struct ks_err *e
     if (!gpu.arena_bytes)
         return KS_OK;
     if (p->fresh)
-        KS_TRY(arena_renew(err));
+        KS_TRY(memory_renew(p->fresh, err));
     for (uint32_t i = 0; p->order == KS_ORDER_LATE && i < p->n; i++)
         need = p->buffers[i].arena_off + whole_bytes(&p->buffers[i]) > need
                    ? p->buffers[i].arena_off + whole_bytes(&p->buffers[i])

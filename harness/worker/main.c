@@ -343,6 +343,19 @@ static int replay(struct worker *w, const char *path)
     return 0;
 }
 
+/* From the highest to none; a device that does not open behind one set is tried behind the next. */
+static void walls_raise(const char *which)
+{
+    static const char *const names[] = {
+        [KS_WITHOUT_NONE] = "own", [KS_WITHOUT_READ_ONLY] = "writable", [KS_WITHOUT_PIDS] = "open"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(which, names[i]) == 0) {
+            ks_namespaces_enter(&namespaces, (enum ks_namespaces_without)i, (const int[]){socket_fd, shm_fd}, 2);
+            return;
+        }
+    namespaces.no_capabilities = strcmp(which, "shared") == 0 && ks_capabilities_drop();
+}
+
 /* Which walls there are here, as they are raised for a candidate on the emulated device: for kscc doctor. */
 static int probe(void)
 {
@@ -350,7 +363,7 @@ static int probe(void)
     KS_AUTO_STR struct ks_str json = KS_STR_INIT;
     struct ks_sandbox s = {.head = &head, .namespaces = &namespaces};
     struct ks_err err;
-    ks_namespaces_enter(&namespaces, NULL, 0);
+    ks_namespaces_enter(&namespaces, KS_WITHOUT_NONE, NULL, 0);
     if (ks_sandbox_seal(&s, &json, &err) != KS_OK)
         return 1;
     ks_str_add(&json, "\n");
@@ -372,10 +385,7 @@ int main(int argc, char **argv)
         fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);
         return 2;
     }
-    if (strcmp(argv[3], "own") == 0)
-        ks_namespaces_enter(&namespaces, (const int[]){socket_fd, shm_fd}, 2);
-    else
-        namespaces.no_capabilities = strcmp(argv[3], "shared") == 0 && ks_capabilities_drop();
+    walls_raise(argv[3]);
     for (;;) {
         ssize_t n = recv(socket_fd, &c, sizeof c, 0);
         if (n < 0 && errno == EINTR)

@@ -111,14 +111,14 @@ static bool pid_namespace_enter(const int *fds, int n_fds)
     return true;
 }
 
-static bool mounts_hide(bool new_pids, bool *ret_read_only)
+static bool mounts_hide(bool new_pids, bool seal, bool *ret_read_only)
 {
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return false;
     if (new_pids) /* where the kernel does not allow a new one, the old one stays, which names other processes by their numbers */
         (void)!mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
-    *ret_read_only = syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
+    *ret_read_only = seal && syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
     return true;
 }
 
@@ -132,7 +132,7 @@ void ks_network_leave(void)
     ks_capabilities_drop();
 }
 
-void ks_namespaces_enter(struct ks_namespaces *ret, const int *fds, int n_fds)
+void ks_namespaces_enter(struct ks_namespaces *ret, enum ks_namespaces_without without, const int *fds, int n_fds)
 {
     unsigned uid = getuid(), gid = getgid();
     memset(ret, 0, sizeof *ret);
@@ -142,10 +142,11 @@ void ks_namespaces_enter(struct ks_namespaces *ret, const int *fds, int n_fds)
     ret->net = unshare(CLONE_NEWNET) == 0;
     ret->ipc = unshare(CLONE_NEWIPC) == 0;
     ret->uts = unshare(CLONE_NEWUTS) == 0;
-    bool pids = unshare(CLONE_NEWPID) == 0, mounts = unshare(CLONE_NEWNS) == 0;
+    bool wanted = without != KS_WITHOUT_PIDS, pids = wanted && unshare(CLONE_NEWPID) == 0,
+         mounts = wanted && unshare(CLONE_NEWNS) == 0;
     ret->pid = pids && pid_namespace_enter(fds, n_fds);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ret->mount = mounts && mounts_hide(ret->pid, &ret->read_only);
+    ret->mount = mounts && mounts_hide(ret->pid, without == KS_WITHOUT_NONE, &ret->read_only);
     ret->no_capabilities = ks_capabilities_drop();
 }
 

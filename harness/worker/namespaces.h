@@ -16,7 +16,10 @@ struct ks_namespaces {
 };
 
 /* To be called before there are threads.  Returns in the worker; the processes around it close fds[0..n_fds) and never return. */
-void ks_namespaces_enter(struct ks_namespaces *ret, const int *fds, int n_fds);
+/* What to leave out where the device does not open otherwise: READ_ONLY, mounts stay writable (Landlock still says what may be
+ * written); PIDS, no process and mount namespace. */
+enum ks_namespaces_without { KS_WITHOUT_NONE, KS_WITHOUT_READ_ONLY, KS_WITHOUT_PIDS };
+void ks_namespaces_enter(struct ks_namespaces *ret, enum ks_namespaces_without without, const int *fds, int n_fds);
 /* Users and network only, for a compiler: no other process, no interface but a loopback that is down. */
 void ks_network_leave(void);
 /* Takes every capability away, which works without namespaces too. */

@@ -251,7 +251,7 @@ int main(int argc, char **argv)
                                    .secret = secret,
                                    .delta = 0.02,
                                    .regress_limit = 0.01,
-                                   .trial_timeout_ms = cuda ? 30000 : 40000,
+                                   .trial_timeout_ms = cuda ? 20000 : 40000,
                                    .memory_limit_bytes = cuda ? 0 : (size_t)2 << 30};
     int64_t start_ns = ks_clock_ns();
     int status = 1;

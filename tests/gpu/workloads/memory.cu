@@ -5,7 +5,7 @@
 // kscc: in    x : float[n] ~ normal(0,1)
 // kscc: in    z : float[m] ~ normal(0,1)
 // kscc: out   y : float[n]  rtol=1e-5 atol=1e-6
-// kscc: time  n=33554432
+// kscc: time  n=16777216
 #include <cuda_runtime.h>
 
 __global__ void add_kernel(const float *x, const float *z, float *y, int n)
