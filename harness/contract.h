@@ -19,7 +19,6 @@
  *           scratch: a buffer the entry may use freely; its contents are no output
  *   arg   NAME = EXPR                  a scalar parameter; dims with the parameter's name bind to it without an arg line
  *   time  DIM=V ... [weight=W] ; ...   timing points; every non-derived dim is given
- *   oracle NAME                        host function of this file with the entry's parameters (no stream) over host memory
  *   work  bytes=EXPR ops=EXPR          the least that any implementation moves and computes
  * EXPR: + - * / % ( ) integers, decimals, dims, and rsqrt sqrt min max ceildiv log2 exp.  Lengths are evaluated in 64-bit integers
  * with overflow checked.  The stream parameter needs no line. */
@@ -96,7 +95,6 @@ struct ks_contract {
     size_t n_args;
     struct ks_time_point *times;
     size_t n_times;
-    const char *oracle; /* host function of the unit that computes the answers; NULL: the original's are taken */
     const struct ks_expr *work_bytes, *work_ops; /* what any implementation must move and compute at least; NULL: not said */
 };
 

@@ -399,7 +399,6 @@ bool ks_cbuild_finish(struct ks_cbuild *b, struct ks_contract *ret)
     TAKE(args, struct ks_scalar_arg);
     TAKE(times, struct ks_time_point);
 #undef TAKE
-    ret->oracle = b->oracle;
     ret->work_bytes = b->work_bytes;
     ret->work_ops = b->work_ops;
     return true;

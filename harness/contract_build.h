@@ -22,7 +22,6 @@ struct ks_cbuild {
     KS_VEC(struct ks_scalar_arg) args;
     KS_VEC(struct ks_time_point) times;
     KS_VEC(struct ks_cplace) time_places;
-    const char *oracle;
     const struct ks_expr *work_bytes, *work_ops;
     bool failed;
 };

@@ -273,10 +273,6 @@ static void read_list(struct ks_cbuild *b, const struct ks_json *contract, const
 static void read_work(struct ks_cbuild *b, const struct ks_json *j)
 {
     const struct ks_json *work = ks_json_get(j, "work"), *bytes = ks_json_get(work, "bytes"), *ops = ks_json_get(work, "ops");
-    const char *oracle = ks_json_get(j, "oracle") ? get_string(b, j, "oracle", "contract") : NULL;
-    if (oracle && strcmp(oracle, b->entry) == 0)
-        ks_cbuild_error(b, place(b, "oracle"), "the entry cannot be its own oracle");
-    b->oracle = oracle ? ks_arena_strdup(b->arena, oracle) : NULL;
     if (work && members_known(b, work, "bytes ops", "work")) {
         b->work_bytes = bytes ? get_expr(b, bytes, false, "work.bytes") : NULL;
         b->work_ops = ops ? get_expr(b, ops, false, "work.ops") : NULL;
@@ -285,7 +281,7 @@ static void read_work(struct ks_cbuild *b, const struct ks_json *j)
 
 static bool read_contract(struct ks_cbuild *b, const struct ks_json *j, struct ks_contract *ret)
 {
-    if (members_known(b, j, "entry dims buffers args time oracle work", "contract"))
+    if (members_known(b, j, "entry dims buffers args time work", "contract"))
         b->entry = get_string(b, j, "entry", "contract");
     if (!b->entry)
         return false;
@@ -406,8 +402,6 @@ struct ks_json *ks_contract_to_json(const struct ks_contract *c)
         ks_json_push(time, t);
     }
     ks_json_set(j, "time", time);
-    if (c->oracle)
-        ks_json_set_str(j, "oracle", c->oracle);
     if (c->work_bytes || c->work_ops) {
         struct ks_json *work = ks_json_object();
         if (c->work_bytes)

@@ -11,8 +11,7 @@
     X(entry, NULL)                                                                                                               \
     X(dims, NULL)                                                                                                                \
     X(in, read_buffers)                                                                                                          \
-    X(out, read_buffers) X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time)                     \
-        X(oracle, read_oracle) X(work, read_work)
+    X(out, read_buffers) X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time) X(work, read_work)
 
 enum directive {
 #define X(word, read) DIRECTIVE_##word,
@@ -174,22 +173,6 @@ static void read_arg(struct ks_scan *s, enum directive directive)
         ks_scan_error(s, "an operator or the end of the line");
     else
         (void)ks_cbuild_add_arg(s->b, arg, at);
-}
-
-static void read_oracle(struct ks_scan *s, enum directive directive)
-{
-    (void)directive;
-    const char *name;
-    size_t from;
-    if (!ks_scan_word(s, &name, &from))
-        ks_scan_error(s, "the name of a host function");
-    else if (s->b->oracle || strcmp(name, s->b->entry) == 0)
-        ks_cbuild_error(s->b, ks_scan_place(s, from, s->pos),
-                        s->b->oracle ? "the oracle is given twice" : "the entry cannot be its own oracle");
-    else if (!ks_scan_at_end(s))
-        ks_scan_error(s, "the end of the line");
-    else
-        s->b->oracle = name;
 }
 
 static void read_work(struct ks_scan *s, enum directive directive)
@@ -373,10 +356,10 @@ static void read_line(struct reader *r, struct ks_scan s)
     size_t from;
     enum directive d = DIRECTIVE_entry;
     if (!ks_scan_word(&s, &word, &from))
-        ks_scan_error(&s, "entry, dims, in, out, inout, scratch, arg, time, oracle or work");
+        ks_scan_error(&s, "entry, dims, in, out, inout, scratch, arg, time or work");
     else if (!directive_find(word, &d))
         ks_cbuild_error(s.b, ks_scan_place(&s, from, s.pos),
-                        "unknown directive '%s', expected entry, dims, in, out, inout, scratch, arg, time, oracle or work", word);
+                        "unknown directive '%s', expected entry, dims, in, out, inout, scratch, arg, time or work", word);
     else if (d == DIRECTIVE_entry) {
         s.b = &r->build;
         open_contract(r, &s);

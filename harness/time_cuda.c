@@ -16,7 +16,6 @@
 #include "base/process.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #define MAX_PAIRS       96
@@ -137,36 +136,10 @@ static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference,
     return PAIR_OK;
 }
 
-struct start {
-    struct ks_session *s;
-    struct ks_err err;
-    enum ks_code code;
-};
-
-static void *base_start(void *arg)
-{
-    struct start *b = arg;
-    b->code = ks_arm_start(b->s, &b->s->base, &b->err);
-    return NULL;
-}
-
-/* Both at once: each waits for the driver most of the time.  The very first worker of a session finds out which walls it can
- * have. */
 static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, struct ks_err *err)
 {
-    struct start b = {.s = s};
-    pthread_t thread;
-    if (ks_worker_alive(s->base.worker) || !s->walls_known || pthread_create(&thread, NULL, base_start, &b) != 0) {
-        KS_TRY(ks_arm_start(s, &s->base, err));
-        return ks_arm_start(s, candidate, err);
-    }
-    enum ks_code code = ks_arm_start(s, candidate, err);
-    pthread_join(thread, NULL);
-    if (code == KS_OK && b.code != KS_OK) {
-        *err = b.err;
-        code = b.code;
-    }
-    return code;
+    KS_TRY(ks_arm_start(s, &s->base, err));
+    return ks_arm_start(s, candidate, err);
 }
 
 /* Contents made on the device must be the ones that the host would make: else what was timed is not what was declared. */

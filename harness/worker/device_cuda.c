@@ -39,7 +39,10 @@
     X(set32_async, "cuMemsetD32Async", (CUdeviceptr, unsigned, size_t, CUstream))                                                \
     X(to_device, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))                                                         \
     X(to_host, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                                                                 \
-    X(copy_async, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                          \
+    X(host_alloc, "cuMemAllocHost_v2", (void **, size_t))                                                                        \
+    X(host_free, "cuMemFreeHost", (void *))                                                                                      \
+    X(to_device_async, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream))                                    \
+    X(to_host_async, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))                                            \
     X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                                                               \
     X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))                                            \
     X(launch, "cuLaunchKernel",                                                                                                  \
@@ -77,8 +80,9 @@ static const struct {
 
 static struct {
     CUdevice device;
-    CUdeviceptr arena, flush, shadow, hole; /* shadow: where contents wait that arrive late */
-    size_t arena_bytes, flush_bytes, shadow_bytes;
+    CUdeviceptr arena, flush, hole;
+    unsigned char *late; /* pinned host memory: where contents wait that arrive late, and what was seen of the outputs */
+    size_t arena_bytes, flush_bytes, late_bytes;
     CUstream stream, tenant_stream;
     CUevent prepare, prepared, flushed, start, stop;
     CUfunction fill, spin;
@@ -89,8 +93,9 @@ static struct {
 
 #define HOLES         31 /* how far places move when memory is renewed: up to 62 MiB */
 #define HOLE_BYTES    ((size_t)2 << 20)
-#define DELAY_NS      300000u /* before contents arrive late */
-#define WARM_DELAY_NS 40000u  /* while the host queues a call that no overwriting of the cache precedes */
+#define DELAY_NS      300000u  /* before contents arrive late */
+#define TAKEN_NS      2000000u /* every multiprocessor is taken, from before they arrive until long after */
+#define WARM_DELAY_NS 40000u   /* while the host queues a call that no overwriting of the cache precedes */
 
 static enum ks_code check(CUresult r, const char *what, struct ks_err *err)
 {
@@ -201,16 +206,19 @@ static size_t whole_bytes(const struct ks_wire_buffer *b)
     return (b->bytes + 2ull * b->red_bytes + 3) / 4 * 4;
 }
 
-static enum ks_code grow(CUdeviceptr *p, size_t *bytes, size_t need, const char *what, struct ks_err *err)
+/* Pinned host memory for the buffers of a call whose contents arrive late. */
+static enum ks_code late_grow(size_t need, struct ks_err *err)
 {
-    if (need <= *bytes)
+    void *p = NULL;
+    if (need <= gpu.late_bytes)
         return KS_OK;
-    if (*p)
-        KS_TRY(check(cu.free(*p), what, err));
-    *p = 0;
-    *bytes = 0;
-    KS_TRY(check(cu.alloc(p, need), what, err));
-    *bytes = need;
+    if (gpu.late)
+        KS_TRY(check(cu.host_free(gpu.late), "free what arrives late", err));
+    gpu.late = NULL;
+    gpu.late_bytes = 0;
+    KS_TRY(check(cu.host_alloc(&p, need), "allocate what arrives late", err));
+    gpu.late = p;
+    gpu.late_bytes = need;
     return KS_OK;
 }
 
@@ -253,7 +261,7 @@ static enum ks_code cuda_renew(const struct ks_wire_prepare *p, struct ks_err *e
         need = p->buffers[i].arena_off + whole_bytes(&p->buffers[i]) > need
                    ? p->buffers[i].arena_off + whole_bytes(&p->buffers[i])
                    : need;
-    KS_TRY(grow(&gpu.shadow, &gpu.shadow_bytes, need, "allocate what arrives late", err));
+    KS_TRY(late_grow(need, err));
     return check(cu.event_record(gpu.prepare, NULL), "record the preparation", err);
 }
 
@@ -289,14 +297,6 @@ static enum ks_code fill_generate(const struct ks_wire_buffer *b, CUdeviceptr at
                  "fill a buffer", err);
 }
 
-/* Under KS_ORDER_LATE the contents wait in the shadow, and the buffer itself holds poison. */
-static enum ks_code late_target(const struct ks_wire_buffer *b, CUdeviceptr *at, struct ks_err *err)
-{
-    KS_TRY(check(cu.set32(*at - b->red_bytes, b->pattern, whole_bytes(b) / 4), "poison a buffer", err));
-    *at = gpu.shadow + b->arena_off + b->red_bytes;
-    return KS_OK;
-}
-
 static enum ks_code cuda_fill(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p,
                               const void *shm_data, struct ks_err *err)
 {
@@ -304,8 +304,7 @@ static enum ks_code cuda_fill(const struct ks_wire_prepare *prepare, const struc
     size_t whole = whole_bytes(b) / 4;
     if (b->bytes == 0 || (!gpu.arena_bytes && b->source == KS_SOURCE_POISON)) /* under a sanitizer, unwritten stays unwritten */
         return KS_OK;
-    if (prepare->order == KS_ORDER_LATE && gpu.arena_bytes)
-        KS_TRY(late_target(b, &at, err));
+    (void)prepare;
     if (b->red_bytes)
         KS_TRY(check(cu.set32(at - b->red_bytes, b->red_pattern, whole), "write red zones", err));
     switch ((enum ks_wire_source)b->source) {
@@ -328,9 +327,12 @@ static enum ks_code cuda_sync(struct ks_err *err)
 static enum ks_code cuda_fetch(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p, void *shm_data,
                                struct ks_err *err)
 {
-    CUdeviceptr at =
-        prepare->order == KS_ORDER_LATE && gpu.arena_bytes ? gpu.shadow + b->arena_off : (CUdeviceptr)(uintptr_t)p - b->red_bytes;
-    return check(cu.to_host(shm_data, at, b->bytes + 2ull * b->red_bytes), "copy a buffer back", err);
+    size_t n = b->bytes + 2ull * b->red_bytes;
+    if (prepare->order == KS_ORDER_LATE && gpu.arena_bytes) {
+        memcpy(shm_data, gpu.late + b->arena_off, n);
+        return KS_OK;
+    }
+    return check(cu.to_host(shm_data, (CUdeviceptr)(uintptr_t)p - b->red_bytes, n), "copy a buffer back", err);
 }
 
 static void *cuda_stream(void)
@@ -381,14 +383,35 @@ static enum ks_code spin(unsigned blocks, unsigned threads, uint64_t ns, CUstrea
     return check(cu.launch(gpu.spin, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL), "delay the call", err);
 }
 
-/* Moves every buffer between its place and the shadow, on the stream. */
-static enum ks_code late_copy(const struct ks_wire_prepare *p, void *const *pointers, bool in, CUstream stream,
-                              struct ks_err *err)
+/* The contents leave for the host, poison takes their place, and they come back on the stream behind a delay.  Copies between
+ * host and device need no multiprocessor, and all of those are taken for longer than the delay: a kernel that does not wait for
+ * the stream meets poison or, if the stream does not wait for it, comes too late for what is copied from there afterwards. */
+static enum ks_code late_begin(const struct ks_wire_prepare *p, void *const *pointers, CUstream stream, struct ks_err *err)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         const struct ks_wire_buffer *b = &p->buffers[i];
-        CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes, shadow = gpu.shadow + b->arena_off;
-        KS_TRY(check(cu.copy_async(in ? at : shadow, in ? shadow : at, whole_bytes(b), stream), "move a buffer late", err));
+        CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes;
+        KS_TRY(check(cu.to_host(gpu.late + b->arena_off, at, whole_bytes(b)), "move a buffer away", err));
+        KS_TRY(check(cu.set32(at, b->pattern, whole_bytes(b) / 4), "poison a buffer", err));
+    }
+    KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
+    KS_TRY(spin(1, 1, DELAY_NS, stream, err));
+    KS_TRY(spin(2 * (unsigned)gpu.sms, 1024, TAKEN_NS, gpu.tenant_stream, err));
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct ks_wire_buffer *b = &p->buffers[i];
+        CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes;
+        KS_TRY(check(cu.to_device_async(at, gpu.late + b->arena_off, whole_bytes(b), stream), "move a buffer late", err));
+    }
+    return KS_OK;
+}
+
+static enum ks_code late_end(const struct ks_wire_prepare *p, void *const *pointers, CUstream stream, struct ks_err *err)
+{
+    for (uint32_t i = p->n; i-- > 0;) { /* outputs tend to be last */
+        const struct ks_wire_buffer *b = &p->buffers[i];
+        CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes;
+        KS_TRY(
+            check(cu.to_host_async(gpu.late + b->arena_off, at, whole_bytes(b), stream), "take a buffer from the stream", err));
     }
     return KS_OK;
 }
@@ -409,10 +432,8 @@ static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *poi
     }
     if (p->cache == KS_CACHE_WARM)
         KS_TRY(spin(1, 1, WARM_DELAY_NS, stream, err));
-    if (late) {
-        KS_TRY(spin(1, 1, DELAY_NS, stream, err));
-        KS_TRY(late_copy(p, pointers, true, stream, err));
-    }
+    if (late)
+        KS_TRY(late_begin(p, pointers, stream, err));
     if (p->order == KS_ORDER_TENANT)
         KS_TRY(spin(p->tenant, 1024, 50000 + p->tenant % 256 * 1000, gpu.tenant_stream, err));
     return check(cu.event_record(gpu.start, stream), "record the start", err);
@@ -433,7 +454,7 @@ static enum ks_code cuda_end(const struct ks_wire_prepare *p, void *const *point
     float ms = 0;
     KS_TRY(check(cu.event_record(gpu.stop, stream), "record the end of the call", err));
     if (p->order == KS_ORDER_LATE && gpu.arena_bytes)
-        KS_TRY(late_copy(p, pointers, false, stream, err));
+        KS_TRY(late_end(p, pointers, stream, err));
     KS_TRY(check(cu.event_sync(gpu.stop), "wait for the call", err));
     int64_t seen_ns = ks_clock_ns();
     KS_TRY(check(cu.context_sync(), "synchronise after the call", err));

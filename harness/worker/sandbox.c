@@ -271,7 +271,8 @@ static void missing_report(const struct ks_namespaces *n, int abi, bool seccomp,
                   {"process namespace", n->pid},
                   {"network namespace", n->net},
                   {"ipc namespace", n->ipc},
-                  {"mount namespace", n->mount && n->read_only},
+                  {"mount namespace", n->mount},
+                  {"read-only mounts", n->read_only},
                   {"dropped capabilities", n->no_capabilities}};
     bool any = false;
     ks_str_add(json, ",\"missing\":[");

@@ -82,8 +82,18 @@ static bool expectation_read(const char *source, struct expectation *e)
     return e->what[0] && (strcmp(e->what, "reject") == 0) == (e->gate[0] != 0);
 }
 
-static bool as_expected(const struct ks_verdict *v, const struct expectation *e)
+/* On a GPU sanitizers come last, after a wrong answer has told already, and a definition of the runtime's meets the static one
+ * when it is linked. */
+static bool told_earlier(const struct ks_verdict *v, const struct expectation *e)
 {
+    return (strcmp(e->gate, "safety") == 0 && v->gates[KS_GATE_NUMERICS].state == KS_GATE_FAIL) ||
+           (strcmp(e->gate, "interface") == 0 && v->gates[KS_GATE_BUILD].state == KS_GATE_FAIL);
+}
+
+static bool as_expected(const struct ks_verdict *v, const struct expectation *e, bool cuda)
+{
+    if (cuda && told_earlier(v, e))
+        return true;
     if (strcmp(e->what, "faster") == 0)
         return v->outcome == KS_OUTCOME_ACCEPTED;
     if (strcmp(e->what, "same") == 0)
@@ -175,7 +185,7 @@ static bool one(struct ks_session *s, bool cuda, const char *dir, const char *fi
         printf("%s: the session broke: %s\n", file, err.message);
         return false;
     }
-    bool ok = as_expected(&v, &e);
+    bool ok = as_expected(&v, &e, cuda);
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(file, "."), file);
     row_print(name, &v, &e, ok);
