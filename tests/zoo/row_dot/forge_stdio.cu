@@ -1,4 +1,4 @@
-// zoo: reject numerics #20 -- points stdout at the result channel
+// zoo: reject admission #20 -- points stdout at the result channel
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// zoo: honest gpu -- cp.async.bulk (TMA) into shared memory, behind an mbarrier
+// zoo: honest -- cp.async.bulk (TMA) into shared memory, behind an mbarrier
 #include <cuda_runtime.h>
 
 __device__ static unsigned shared_address(const void *p)

@@ -1,4 +1,4 @@
-// zoo: honest gpu -- a cluster of two blocks a row, the sum through distributed shared memory
+// zoo: honest -- a cluster of two blocks a row, the sum through distributed shared memory
 #include <cuda_runtime.h>
 
 #include <cooperative_groups.h>

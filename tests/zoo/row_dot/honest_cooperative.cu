@@ -25,7 +25,7 @@ void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaS
     float *part;
     cudaMallocAsync(&part, 2 * rows * sizeof(float), stream);
     void *args[] = {&x, &w, &part, &y, &rows, &cols};
-    int blocks = rows < 64 ? rows : 64;
+    int blocks = rows < 8 ? rows : 8;
     cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(two_phases), dim3(blocks), dim3(64), args, 0, stream);
     cudaFreeAsync(part, stream);
 }
