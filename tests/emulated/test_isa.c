@@ -200,11 +200,7 @@ static void decode_corpus(const char *path)
         rows++;
         all += kernels;
         bool known = prepare(&c, 0, &p);
-        if (known && strcmp(c.opcode, "extern:cudaGraphSetConditional") == 0) { /* of the device's own runtime */
-            enum ks_code code = load(&p, c.arch);
-            verdict(code == KS_ERR_UNSUPPORTED && strstr(err.message, "cudaGraphSetConditional"), c.opcode,
-                    "is not refused by name");
-        } else if (!known)
+        if (!known)
             verdict(false, c.opcode, "(%ld kernels) no kernel is known for it", kernels);
         else if (load(&p, c.arch) != KS_OK)
             verdict(false, c.opcode, "(%ld kernels) %s", kernels, err.message);
