@@ -26,7 +26,7 @@ CUDA=$(dirname "$(dirname "$NVCC")")
 mkdir -p "$WORK"
 WORK=$(realpath "$WORK")
 export LC_ALL=C
-unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN MAKEFLAGS CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_CUDA_COMPILER_LAUNCHER ${!KSCC_@}
+unset CC CXX CUDACXX NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN MAKEFLAGS CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_CUDA_COMPILER_LAUNCHER ${!KSCC_@}
 passed=0 failed=0
 rows=
 
@@ -44,20 +44,19 @@ source_of() {
     cp -a "$WORK/src/$1+$2" "$3" && git -C "$3" rev-parse --short=12 HEAD
 }
 
-# ---- the projects: each builds in the current folder, ./src is its source, $CC the compiler, $1 its role ------------------
+# ---- the projects: each builds in the current folder, ./src is its source, $COMPILER the compiler, $1 its role ------------------
 
-from_llm_c="karpathy llm.c" what_llm_c="train_gpt2cu, test_gpt2cu and 8 programs of dev/cuda, sm_90"
+from_llm_c="karpathy llm.c" what_llm_c="8 programs of dev/cuda, sm_90 (train_gpt2cu does not compile with CUDA 13)"
 build_llm_c() {
-    make -C src -j"$JOBS" NVCC="$CC" GPU_COMPUTE_CAPABILITY=90 NO_MULTI_GPU=1 train_gpt2cu test_gpt2cu &&
-        make -C src/dev/cuda -j"$JOBS" NVCC="$CC" CI=true GPU_COMPUTE_CAPABILITY=90 adamw gelu_forward gelu_backward \
-            residual_forward encoder_forward crossentropy_forward global_norm permute
+    make -C src/dev/cuda -j"$JOBS" NVCC="$COMPILER" CI=true GPU_COMPUTE_CAPABILITY=90 adamw gelu_forward gelu_backward \
+        residual_forward encoder_forward crossentropy_forward global_norm permute
 }
 
 from_nccl="NVIDIA nccl" what_nccl="device code (-dc, -dlink, archive) of AllReduce Sum f32 RING SIMPLE and SendRecv, sm_90"
 build_nccl() {
-    make -C src/src -j"$JOBS" NVCC="$CC" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
-        ../out/include/nccl.h >/dev/null 2>&1
-    make -C src/src/device -j"$JOBS" NVCC="$CC" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
+    make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
+        "$PWD/out/include/nccl.h" || return 1
+    make -C src/src/device -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
         ONLY_FUNCS="AllReduce Sum f32 RING SIMPLE|SendRecv"
 }
 
@@ -66,7 +65,7 @@ build_cuda_samples() {
     local s
     for s in 0_Introduction/vectorAdd 0_Introduction/clock 0_Introduction/simpleTemplates 3_CUDA_Features/cdpSimplePrint \
         2_Concepts_and_Techniques/inlinePTX 2_Concepts_and_Techniques/scan; do
-        cmake -G Ninja -S "src/Samples/$s" -B "out/$s" -DCMAKE_CUDA_COMPILER="$CC" && cmake --build "out/$s" -j "$JOBS" || return 1
+        cmake -G Ninja -S "src/Samples/$s" -B "out/$s" -DCMAKE_CUDA_COMPILER="$COMPILER" && cmake --build "out/$s" -j "$JOBS" || return 1
     done
 }
 
@@ -74,7 +73,7 @@ from_ggml="ggml-org ggml" what_ggml="CUDA backend, CMake: 24 of its .cu files, s
 build_ggml() {
     local f objects=()
     cmake -G Ninja -S src -B out -DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90 -DGGML_BUILD_TESTS=OFF -DGGML_BUILD_EXAMPLES=OFF \
-        -DGGML_CCACHE=OFF -DGGML_CUDA_NCCL=OFF -DCMAKE_CUDA_COMPILER="$CC" || return 1
+        -DGGML_CCACHE=OFF -DGGML_CUDA_NCCL=OFF -DCMAKE_CUDA_COMPILER="$COMPILER" || return 1
     for f in acc add-id arange argmax clamp concat conv2d-dw conv-transpose-1d count-equal cumsum diag diagmask fill getrows \
         im2col mean norm pad pool2d quantize scale softmax sum tsembd; do
         [ ! -e "src/src/ggml-cuda/$f.cu" ] || objects+=("src/ggml-cuda/CMakeFiles/ggml-cuda.dir/$f.cu.o")
@@ -88,7 +87,7 @@ hecbench=(accuracy adam affine all-pairs-distance attention backprop bfs bilater
 build_hecbench() {
     local b
     for b in "${hecbench[@]}"; do
-        make -C "src/src/$b-cuda" -j"$JOBS" CC="$CC" ARCH=sm_75 || { echo "not built: $b" >>not_built; make -C "src/src/$b-cuda" clean >/dev/null 2>&1; }
+        make -C "src/src/$b-cuda" -j"$JOBS" CC="$COMPILER" ARCH=sm_75 || { echo "not built: $b" >>not_built; make -C "src/src/$b-cuda" clean >/dev/null 2>&1; }
     done
     # with nvcc these must build, else there is nothing to compare
     [ "$(cat not_built 2>/dev/null | wc -l)" -le 4 ]
@@ -97,7 +96,7 @@ build_hecbench() {
 from_pytorch_style="karpathy llm.c" what_pytorch_style="the build.ninja of a PyTorch extension over 3 sources of llm.c: depfiles, quoted options, -dlink"
 build_pytorch_style() {
     cat >build.ninja <<N
-nvcc = $CC
+nvcc = $COMPILER
 cuda_cflags = -I$CUDA/include -D__CUDA_NO_HALF_OPERATORS__ -D__CUDA_NO_HALF2_OPERATORS__ --expt-relaxed-constexpr --compiler-options ''"'"'-fPIC'"'"'' -DTORCH_EXTENSION_NAME=ext -gencode=arch=compute_90,code=compute_90 -gencode=arch=compute_90,code=sm_90 -ccbin gcc -std=c++17
 cuda_dlink_flags = --compiler-options ''"'"'-fPIC'"'"'' -gencode=arch=compute_90,code=sm_90 -dlink
 rule cuda_compile
@@ -120,7 +119,7 @@ N
 from_meson="mesonbuild meson" what_meson="meson's own CUDA projects 2 split and 4 shared, release (PTX of -G holds nvcc's temporary names, compressed)"
 build_meson() {
     local p
-    printf "[binaries]\ncuda = ['%s']\n" "$CC" >native.ini
+    printf "[binaries]\ncuda = ['%s']\n" "$COMPILER" >native.ini
     for p in "2 split" "4 shared"; do
         meson setup --buildtype release --native-file native.ini "src/test cases/cuda/$p" "out $p" && ninja -C "out $p" -j "$JOBS" || return 1
     done
@@ -130,7 +129,7 @@ build_meson() {
 from_automake="libexpat libexpat" what_automake="automake and libtool, CC=kscc CXX=kscc KSCC_HOST=passthrough against gcc and g++"
 build_automake() {
     local cc=gcc cxx=g++
-    if [ "$1" = kscc ]; then cc=$CC cxx=$CC; fi
+    if [ "$1" = kscc ]; then cc=$COMPILER cxx=$COMPILER; fi
     (cd src/expat && autoreconf -fi && { [ "$1" != kscc ] || export KSCC_HOST=passthrough; } &&
         ./configure CC="$cc" CXX="$cxx" --without-docbook && make -j"$JOBS" && make -j"$JOBS" check)
     local status=$?
@@ -161,7 +160,7 @@ build_with() {
     # shellcheck disable=SC2086
     commit=$(source_of ${!from} src) || { echo "no source: ${!from}"; return 2; }
     touch ../started; sleep 1
-    CC=$2 "build_$fun" "$role" >"$dir/$role.log" 2>&1 </dev/null || { echo "the build with $role failed:"; tail -n 15 "$dir/$role.log"; return 1; }
+    COMPILER=$2 "build_$fun" "$role" >"$dir/$role.log" 2>&1 </dev/null || { echo "the build with $role failed:"; tail -n 15 "$dir/$role.log"; return 1; }
     fingerprints >"$dir/$role.txt"
 }
 
