@@ -1,7 +1,6 @@
 // zoo: honest -- containers and exceptions in host code
 #include <cuda_runtime.h>
 
-#include <stdexcept>
 #include <vector>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
@@ -25,12 +24,9 @@ __global__ void row_dot_kernel(const float *x, const float *w, float *y, int col
 void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
 {
     std::vector<int> sizes = {64, 128, 256};
-    int block = sizes[1];
     try {
-        if (rows < 0)
-            throw std::runtime_error("no rows");
-        row_dot_kernel<<<rows, block, 0, stream>>>(x, w, y, cols);
-    } catch (const std::exception &) {
+        row_dot_kernel<<<rows, sizes.at(1), 0, stream>>>(x, w, y, cols);
+    } catch (...) {
         cudaMemsetAsync(y, 0, sizeof(float), stream);
     }
 }
