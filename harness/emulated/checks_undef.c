@@ -1,3 +1,4 @@
+#include "harness/emulated/async.h"
 #include "harness/emulated/exec_mem.h"
 
 /* Values that nobody wrote, followed through registers until they are used.
@@ -354,6 +355,16 @@ static void store_global(struct emu_warp *w, const struct emu_insn *in, uint32_t
     ks_emu_carry(w, lane, ks_emu_pc(w, in), at, in->size, u.at, &other);
 }
 
+/* Of an address in the shared memory of the block or of another one of its cluster. */
+static uint8_t *shared_shadow(const struct emu_block *b, uint64_t at)
+{
+    const struct emu_cluster *c = b->cluster;
+    for (uint32_t i = 0; c && i < c->n_blocks; i++)
+        if (c->blocks[i] && at - (uintptr_t)c->blocks[i]->shared < c->blocks[i]->shared_bytes)
+            return c->blocks[i]->shared_init + (at - (uintptr_t)c->blocks[i]->shared);
+    return b->shared_init + (at - (uintptr_t)b->shared);
+}
+
 static void store_shadow(struct emu_warp *w, const struct emu_insn *in, uint32_t ref, int lane, uint8_t *shadow)
 {
     uint32_t bytes = lane_bytes(w, ref);
@@ -383,7 +394,7 @@ void ks_emu_undef_store(struct emu_warp *w, const struct emu_insn *in, const str
             if (space == PTX_GLOBAL)
                 store_global(w, in, ref, i, at);
             else if (space == PTX_SHARED)
-                store_shadow(w, in, ref, i, b->shared_init + (at - (uintptr_t)b->shared));
+                store_shadow(w, in, ref, i, shared_shadow(b, at));
             else
                 store_shadow(w, in, ref, i, w->local_init + (at - (uintptr_t)w->local));
         }

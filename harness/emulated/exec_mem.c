@@ -149,8 +149,9 @@ static void store_lanes(struct emu_warp *w, const struct emu_insn *in, struct em
         w->worker->progress++;                                                                                                   \
         x.atomic = false;                                                                                                        \
         ks_emu_addresses(w, in->a, is_wide(in), in->imm, mask, &x);                                                              \
-        if (ks_emu_resolve_##space(w, in, &x))                                                                                   \
-            store_lanes(w, in, &x);                                                                                              \
+        if (!ks_emu_resolve_##space(w, in, &x))                                                                                  \
+            return;                                                                                                              \
+        store_lanes(w, in, &x);                                                                                                  \
         if (__builtin_expect(w->n_undef, 0))                                                                                     \
             ks_emu_undef_store(w, in, &x, named);                                                                                \
     }
@@ -179,8 +180,9 @@ static void st_local(struct emu_warp *w, const struct emu_insn *in, uint32_t mas
 {
     struct emu_access x = {.bytes = (uint32_t)in->size * in->vec, .store = true};
     local_addresses(w, in, mask, &x);
-    if (ks_emu_resolve_local(w, in, &x))
-        store_lanes(w, in, &x);
+    if (!ks_emu_resolve_local(w, in, &x))
+        return;
+    store_lanes(w, in, &x);
     if (__builtin_expect(w->n_undef, 0))
         ks_emu_undef_store(w, in, &x, PTX_LOCAL);
 }

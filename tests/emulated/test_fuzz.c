@@ -13,11 +13,39 @@ static uint64_t next(void)
     return rng;
 }
 
-/* Changes characters, drops or doubles lines, swaps operands' digits, cuts the end. */
+/* The instruction's name on the line around `at`, after a tab: its start and length; false: none there. */
+static bool name_on_line(const struct ks_str *t, size_t at, size_t *ret_from, size_t *ret_len)
+{
+    while (at > 0 && t->data[at - 1] != '\n')
+        at--;
+    if (t->data[at] != '\t')
+        return false;
+    *ret_from = at + 1;
+    *ret_len = strcspn(t->data + at + 1, " ;\n\t");
+    return *ret_len > 1 && *ret_len < 120;
+}
+
+/* Puts another instruction's name before this one's operands. */
+static void swap_name(struct ks_str *t)
+{
+    size_t from, len, other, other_len;
+    if (!name_on_line(t, next() % t->len, &from, &len) || !name_on_line(t, next() % t->len, &other, &other_len))
+        return;
+    struct ks_str r = KS_STR_INIT;
+    ks_str_addn(&r, t->data, from);
+    ks_str_addn(&r, t->data + other, other_len);
+    ks_str_addn(&r, t->data + from + len, t->len - from - len);
+    ks_str_release(t);
+    *t = r;
+}
+
+/* Changes characters, drops or doubles lines, swaps instructions, swaps operands' digits, cuts the end. */
 static void damage(struct ks_str *t)
 {
     static const char junk[] = ";,.:{}[]()%@!+-<>|0123456789abcdfrsux_$\"\n ";
     uint64_t n = 1 + next() % 6;
+    for (uint64_t k = next() % 4; k > 0 && t->len > 64; k--)
+        swap_name(t);
     for (uint64_t k = 0; k < n && t->len > 64; k++) {
         size_t at = next() % t->len;
         char *p = t->data + at;
