@@ -131,9 +131,17 @@ static enum ks_code emulated_release(const struct ks_wire_buffer *b, void *p, st
     return KS_OK;
 }
 
-/* Contents of a timed call.  Its time is modelled and its answer is not looked at, so a large buffer repeats the first PERIOD
- * elements: generating them all would take longer than the sampled call. */
+/* Contents of a timed call.  Its time is modelled and its answer is not looked at, so a large buffer repeats PERIOD elements:
+ * generating them all would take longer than the sampled call.  Each repeat begins at another of them, so that no distance
+ * between equal values tells a candidate that it is being timed. */
 #define PERIOD (1u << 18)
+
+static uint64_t rotation(const struct ks_input_gen *g, uint64_t repeat)
+{
+    philox4x32_ctr_t counter = {{(uint32_t)repeat, (uint32_t)(repeat >> 32), 0, 1}}; /* elements have 0 as last word */
+    philox4x32_key_t key = {{g->key[0], g->key[1]}};
+    return philox4x32(counter, key).v[0] % g->n_elem;
+}
 
 static int fill_generate(const struct ks_wire_buffer *b, char *p)
 {
@@ -143,11 +151,14 @@ static int fill_generate(const struct ks_wire_buffer *b, char *p)
     size_t size = b->bytes / g.n_elem;
     g.n_elem = g.n_elem < PERIOD ? g.n_elem : PERIOD;
     size_t chunk = (size_t)g.n_elem * size;
-    void *data = ks_xmalloc(chunk);
+    char *data = ks_xmalloc(2 * chunk); /* twice in a row: every rotation is one piece of it */
     ks_inputs_generate(&g, data);
+    memcpy(data + chunk, data, chunk);
     int rc = KS_OK;
-    for (size_t off = 0; off < b->bytes && rc == KS_OK; off += chunk)
-        rc = rt.write(p + off, data, b->bytes - off < chunk ? b->bytes - off : chunk);
+    uint64_t repeat = 0;
+    for (size_t off = 0; off < b->bytes && rc == KS_OK; off += chunk, repeat++)
+        rc =
+            rt.write(p + off, data + (repeat ? rotation(&g, repeat) * size : 0), b->bytes - off < chunk ? b->bytes - off : chunk);
     free(data);
     return rc;
 }
