@@ -120,10 +120,83 @@ static const char *declared_name(const char *declaration, size_t len, size_t *re
     return p;
 }
 
-/* Texts of printf and assert, which the compiler places in .global. */
-static bool is_compiler_text(const char *name, size_t len)
+/* A text as the compiler places it in .global: bytes with an initial value, by one of its own names, unknown to the host. */
+static bool is_compiler_text(const struct ks_object *o, const char *declaration, size_t len, const char *name, size_t name_len)
 {
-    return (len >= 4 && memcmp(name, "$str", 4) == 0) || (len >= 10 && memcmp(name, "__unnamed_", 10) == 0);
+    bool named = (name_len >= 4 && memcmp(name, "$str", 4) == 0) || (name_len >= 10 && memcmp(name, "__unnamed_", 10) == 0);
+    if (!named || !ks_str_starts(declaration, ".global .align 1 .b8 ") || !ks_str_starts(declaration + len, " = {"))
+        return false;
+    for (size_t i = 0; i < o->n_symbols; i++)
+        if (memmem(o->symbols[i].name, strlen(o->symbols[i].name), name, name_len))
+            return false;
+    return true;
+}
+
+/* The call behind a parameter's store is printf's or assert's. */
+static bool is_for_printing(const char *line)
+{
+    const char *call = strstr(line, "call");
+    KS_AUTO_FREE char *text = call ? ks_xstrndup(call, strcspn(call, ";")) : NULL;
+    static const char *const blanks[] = {" ", "\t", "\n"}; /* the whole name, not the end of one */
+    for (size_t i = 0; text && i < sizeof blanks / sizeof *blanks; i++)
+        if (has_word(text, "vprintf", blanks[i]) || has_word(text, "__assertfail", blanks[i]))
+            return true;
+    return false;
+}
+
+/* What happens to a text's address in the function [begin, end): copied, moved along, read through, printed.  Nothing else, so
+ * that nobody writes there.  `value`: the text's name or a register. */
+static bool is_only_read(const char *begin, const char *end, const char *value, int depth)
+{
+    static const char *const copies[] = {"mov.u64", "mov.b64", "cvta.global.u64", "add.s64", "add.u64", "selp.b64"};
+    size_t len = (size_t)(end - begin); /* an address in printf's arguments must not come back from there */
+    bool reloads = memmem(begin, len, "ld.local.", 9) || memmem(begin, len, "ld.u64", 6) || memmem(begin, len, "ld.v2.u64", 9);
+    for (const char *line = begin; line < end; line += strcspn(line, "\n") + 1) {
+        KS_AUTO_FREE char *text = ks_xstrndup(line, strcspn(line, "\n"));
+        char *op = text + strspn(text, " \t"), *to = op + strcspn(op, " \t"), *rest;
+        if (!has_word(text, value, ""))
+            continue;
+        if (!*to)
+            return false;
+        *to++ = 0;
+        to += strspn(to, " \t");
+        rest = to + strcspn(to, ",]");
+        bool stores = (ks_str_starts(op, "st.local.") && !reloads) || (ks_str_starts(op, "st.param.") && is_for_printing(line));
+        bool known = ks_str_starts(op, "ld.global.") || ks_str_starts(op, "ld.u8") || ks_str_starts(op, "ld.s8");
+        for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+            if (ks_streq(op, copies[i])) {
+                KS_AUTO_FREE char *next = ks_xstrndup(to, strcspn(to, ", \t;"));
+                known = ks_streq(next, value) || (depth > 0 && is_only_read(begin, end, next, depth - 1));
+            }
+        if (!known && !(stores && has_word(rest, value, ""))) /* the value that is stored, not the place */
+            return false;
+        if (stores) {
+            *rest = 0;
+            if (has_word(to, value, ""))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether every use of a text, wherever it is, only reads it. */
+static bool is_constant_text(const struct ks_object *o, const char *name, size_t name_len)
+{
+    KS_AUTO_FREE char *word = ks_xstrndup(name, name_len);
+    const char *ptx = ks_str_cstr(&o->ptx);
+    for (const char *p = ptx, *next; *p; p = next) { /* a piece: from one function's head to the next's */
+        const char *entry = strstr(p + 1, ".entry "), *func = strstr(p + 1, ".func ");
+        next = !entry || (func && func < entry) ? func : entry;
+        next = next ? next : p + strlen(p);
+        KS_AUTO_STR struct ks_str piece = KS_STR_INIT;
+        ks_str_add(&piece, "");
+        for (const char *line = p; line < next; line += strcspn(line, "\n") + 1) /* without declarations of texts */
+            if (!ks_str_starts(line, ".global .align 1 .b8 "))
+                ks_str_addn(&piece, line, strcspn(line, "\n") + 1);
+        if (!is_only_read(piece.data, piece.data + piece.len, word, 6))
+            return false;
+    }
+    return true;
 }
 
 /* Storage of this space that the original does not declare with the same type and size; NULL: none. */
@@ -133,7 +206,7 @@ static const char *new_storage(const struct ks_object *baseline, const struct ks
     size_t len = 0, base_len = 0, name_len = 0;
     for (const char *d = ks_str_cstr(&candidate->ptx); (d = declaration_next(d, space, &len)) != NULL; d += len) {
         const char *name = declared_name(d, len, &name_len), *b = ks_str_cstr(&baseline->ptx);
-        if (is_compiler_text(name, name_len))
+        if (is_compiler_text(candidate, d, len, name, name_len) && is_constant_text(candidate, name, name_len))
             continue;
         while ((b = declaration_next(b, space, &base_len)) != NULL && !(base_len == len && memcmp(b, d, len) == 0))
             b += base_len;

@@ -64,6 +64,21 @@ TEST(lengths_are_computed_in_integers)
     ks_arena_release(&arena);
 }
 
+TEST(a_mark_of_the_encoding_before_the_first_line_is_no_text)
+{
+    struct ks_err err = {0};
+    struct ks_diags diags;
+    struct ks_contract *c = NULL;
+    size_t n = 0;
+    static const char text[] =
+        "\xef\xbb\xbf// kscc: entry f\n// kscc: dims  n=1..8\n// kscc: out   y : float[n]\n// kscc: time  n=8\n";
+    ks_diags_init(&diags);
+    CHECK_OK(ks_contracts_parse("t.cu", text, strlen(text), &arena, &diags, &c, &n, &err));
+    CHECK_INT(n, 1);
+    CHECK_INT(diags.n, 0);
+    ks_diags_release(&diags);
+}
+
 TEST(lengths_without_a_value_are_refused)
 {
     ks_arena_init(&arena);

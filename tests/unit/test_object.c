@@ -37,6 +37,8 @@ static void judge(const char *text, const char *interface, const char *admission
         CHECK_CONTAINS(ks_str_cstr(&i), interface);
         CHECK(ks_admission_check(&b->object, &c->object, &a) == (admission[0] == 0));
         CHECK_CONTAINS(ks_str_cstr(&a), admission);
+        if (!admission[0])
+            CHECK_STR(ks_str_cstr(&a), "");
     }
     ks_built_free(c);
 }
@@ -147,6 +149,19 @@ TEST(new_kernels_are_welcome)
         "", "");
 }
 
+TEST(texts_that_are_only_read_are_no_state)
+{
+    struct ks_str text = KS_STR_INIT;
+    ks_str_addf(&text,
+                "#include <cstdio>\n#include <cassert>\n%s"
+                "static __global__ void p(float *y, int n) { assert(n < 100); if (y[0] > 3) printf(\"%%s %%f\\n\", n ? \"a\" : "
+                "\"b\", y[0]);\n"
+                "y[1] = \"0123456\"[n]; }\nvoid keep(float *y) { p<<<1, 1>>>(y, 1); }\n",
+                baseline_text);
+    judge(text.data, "defines a new external symbol '_Z4keepPf'", "");
+    ks_str_release(&text);
+}
+
 TEST(a_missing_entry_is_an_interface_failure)
 {
     judge("#include <cuda_runtime.h>\nvoid go(float *y, long n, cudaStream_t s) { (void)y; (void)n; (void)s; }\n__global__ void "
@@ -183,6 +198,14 @@ TEST(host_state_constructors_and_foreign_calls_are_refused)
         {"__constant__ int last;\n__global__ void c(int *y) { *y = last; }\nstatic __attribute__((used)) void f(int v) { "
          "cudaMemcpyToSymbol(last, &v, 4); }\n",
          "host code can write the constant 'last'"},
+        {"extern \"C\" { static __device__ int __unnamed_7; }\n__global__ void c(int *y) { *y = __unnamed_7++; }\n",
+         "'__unnamed_7'"},
+        {"extern \"C\" { static __device__ char __unnamed_7[3] = {1, 2}; }\n__global__ void c(int *y) { *y = __unnamed_7[1]; }\n",
+         "'__unnamed_7'"},
+        {"__global__ void c(int *y) { char *s = const_cast<char *>(\"counter\"); *y = s[*y]++; }\n", "variable '$str'"},
+        {"static __device__ __noinline__ void w(char *s, int n) { s[n] = 1; }\n__global__ void c(int *y, int n) { "
+         "w(n > 3 ? (char *)\"one\" : (char *)\"two\", n); *y = \"one\"[n]; }\n",
+         "variable '$str"},
         {"__global__ void c(long *y) { *y = clock64(); }\n", "device code reads %clock"},
         {"__global__ void c(long *y) { asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(*y)); }\n",
          "device code reads %globaltimer"},
