@@ -2,11 +2,12 @@
 # Builds public projects twice, unmodified, in the same folder: with nvcc and with kscc.  Everything the builds leave behind must be
 # equal, apart from the names of nvcc's temporary files (tmpxft_<pid>_<number>) and the build ids made of bytes that hold them.
 #
-#   run.sh [-k KSCC] [-s SOURCES] [-w WORK] [-j JOBS] [-o TABLE] [PROJECT...]
+#   run.sh [-k KSCC] [-s SOURCES] [-w WORK] [-j JOBS] [-o TABLE] [-n] [PROJECT...]
 #
 #   -k  the kscc to test (default: build/bin/kscc of this tree)
 #   -s  folder of git repositories OWNER+NAME (bare, or with a work tree, or OWNER+NAME/repo); without it they are cloned from GitHub
 #   -w  scratch folder (default: a temporary one)
+#   -n  build nothing: compare what earlier calls left in WORK
 #   -o  file that gets the table: project, what was built, files compared, files that differ, result
 #
 # PROJECT: llm.c nccl cuda-samples ggml hecbench pytorch-style meson automake (default: all).  Large projects are limited to one
@@ -14,9 +15,9 @@
 # Closing line: N passed, N failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-KSCC=$here/../../build/bin/kscc SOURCES= WORK= JOBS=$(nproc) TABLE=
-while getopts k:s:w:j:o: o; do
-    case $o in k) KSCC=$OPTARG ;; s) SOURCES=$OPTARG ;; w) WORK=$OPTARG ;; j) JOBS=$OPTARG ;; o) TABLE=$OPTARG ;; *) exit 2 ;; esac
+KSCC=$here/../../build/bin/kscc SOURCES= WORK= JOBS=$(nproc) TABLE= BUILD=1
+while getopts k:s:w:j:o:n o; do
+    case $o in k) KSCC=$OPTARG ;; s) SOURCES=$OPTARG ;; w) WORK=$OPTARG ;; j) JOBS=$OPTARG ;; o) TABLE=$OPTARG ;; n) BUILD= ;; *) exit 2 ;; esac
 done
 shift $((OPTIND - 1))
 KSCC=$(realpath "$KSCC")
@@ -55,9 +56,7 @@ build_llm_c() {
 from_nccl="NVIDIA nccl" what_nccl="device code (-dc, -dlink, archive) of AllReduce Sum f32 RING SIMPLE and SendRecv, sm_90"
 build_nccl() {
     make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
-        "$PWD/out/include/nccl.h" || return 1
-    make -C src/src/device -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
-        ONLY_FUNCS="AllReduce Sum f32 RING SIMPLE|SendRecv"
+        ONLY_FUNCS="AllReduce Sum f32 RING SIMPLE|SendRecv" "$PWD/out/obj/device/manifest"
 }
 
 from_cuda_samples="NVIDIA cuda-samples" what_cuda_samples="CMake: vectorAdd, clock, simpleTemplates, cdpSimplePrint, inlinePTX, scan; all their architectures"
@@ -158,28 +157,30 @@ build_with() {
     rm -rf "$dir/w"; mkdir -p "$dir/w"
     cd "$dir/w" || return 1
     # shellcheck disable=SC2086
-    commit=$(source_of ${!from} src) || { echo "no source: ${!from}"; return 2; }
+    source_of ${!from} src >"$dir/commit" || { echo "no source: ${!from}"; return 2; }
     touch ../started; sleep 1
     COMPILER=$2 "build_$fun" "$role" >"$dir/$role.log" 2>&1 </dev/null || { echo "the build with $role failed:"; tail -n 15 "$dir/$role.log"; return 1; }
     fingerprints >"$dir/$role.txt"
 }
 
 one() {
-    local name=$1 fun=${1//[.-]/_} began=$SECONDS n differ result=equal
-    local what="what_$fun"
-    build_with nvcc "$NVCC" "$name" && build_with kscc "$KSCC" "$name"
-    case $? in
-    0)
-        n=$(wc -l <"$WORK/$name/nvcc.txt")
-        differ=$(diff "$WORK/$name/nvcc.txt" "$WORK/$name/kscc.txt" | grep -c '^[<>]')
+    local name=$1 fun=${1//[.-]/_} began=$SECONDS n=0 differ=0 result=equal
+    local what="what_$fun" dir=$WORK/$1
+    if [ -n "$BUILD" ]; then
+        rm -f "$dir/nvcc.txt" "$dir/kscc.txt"
+        build_with nvcc "$NVCC" "$name" && build_with kscc "$KSCC" "$name"
+    fi
+    if [ -e "$dir/nvcc.txt" ] && [ -e "$dir/kscc.txt" ]; then
+        n=$(wc -l <"$dir/nvcc.txt")
+        differ=$(diff "$dir/nvcc.txt" "$dir/kscc.txt" | grep -c '^[<>]')
         [ "$differ" = 0 ] && [ "$n" -gt 0 ] || result=DIFFERENT
-        ;;
-    *) n=0 differ=0 result=FAILED ;;
-    esac
+    else
+        result=FAILED
+    fi
     if [ $result = equal ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
     printf '%-14s %5d files, %d differ: %s (%d s)\n' "$name" "$n" "$differ" $result $((SECONDS - began))
-    [ $result != DIFFERENT ] || diff "$WORK/$name/nvcc.txt" "$WORK/$name/kscc.txt" | head -n 20
-    rows+="$name"$'\t'"${commit:-}"$'\t'"${!what}"$'\t'"$n"$'\t'"$differ"$'\t'"$result"$'\n'
+    [ $result != DIFFERENT ] || diff "$dir/nvcc.txt" "$dir/kscc.txt" | head -n 20
+    rows+="$name"$'\t'"$(cat "$dir/commit" 2>/dev/null)"$'\t'"${!what}"$'\t'"$n"$'\t'"$differ"$'\t'"$result"$'\n'
 }
 
 projects=("$@")
