@@ -5,7 +5,7 @@ for f in unit.cu cand/1.cu; do
 done
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
-expect_err "('_ZZ5callsE1n')"
+expect_err "variable '_ZZ5callsE1n'"
 expect_no_err "emitted unit.o"
 nm unit.o | grep -q kscc && fail "the object was replaced"
 # The same with a constant one is emitted.
