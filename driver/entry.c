@@ -72,7 +72,7 @@ static enum ks_code open_session(struct running *r, struct ks_err *err)
     ks_work_dir_sweep();
     KS_TRY(ks_work_dir_open("kscc-work", &r->work, err));
     ks_random_bytes(secret, sizeof(secret));
-    if (r->x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run: nobody can learn the key in time to use it */
+    if (r->x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run; who has seen the key of this unit can tell its inputs */
         char hex[65];
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
         ks_str_addf(&text, "session of %s", r->key);
