@@ -73,7 +73,7 @@ static enum ks_code propose(struct ks_agent *self, const struct ks_agent_view *v
 {
     struct replay *r = (struct replay *)self;
     (void)view;
-    *ret = (struct ks_proposal){.layer = KS_N_LAYERS};
+    *ret = (struct ks_proposal){.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     if (r->next == r->names.n)
         return KS_OK;
     const char *name = r->names.v[r->next++];

@@ -73,6 +73,7 @@ void ks_search_adopt_best(struct ks_search *s)
     }
     st->text = st->best->source;
     st->text_len = st->best->source_len;
+    st->text_number = st->best->number;
     derive(s, facts, st->best->trial.counters ? st->best->trial.counters : s->profile);
     trace_hypotheses(s);
 }
@@ -153,22 +154,31 @@ static bool ask(struct ks_search *s)
 
 /* ---- proposals ------------------------------------------------------------------------------------------------------ */
 
-static enum ks_code propose(struct ks_search *s, struct ks_proposal *ret, struct ks_err *err)
+void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret)
 {
     const struct ks_search_state *st = s->state;
-    struct ks_agent_view v = {.path = s->unit->path,
-                              .source = st->text,
-                              .source_len = st->text_len,
-                              .facts = st->facts,
-                              .entry = s->contract->entry,
-                              .contract = s->contract_json,
-                              .hypotheses = st->hypotheses,
-                              .counters = st->counters,
-                              .arch = s->arch,
-                              .question_layer = st->question ? st->question->layer : KS_N_LAYERS,
-                              .question = st->question ? st->question->text : NULL,
-                              .attempts = st->attempts.data,
-                              .n_attempts = st->attempts.n};
+    *ret = (struct ks_agent_view){.path = s->unit->path,
+                                  .source = st->text,
+                                  .source_len = st->text_len,
+                                  .original = s->unit->source,
+                                  .original_len = s->unit->source_len,
+                                  .best = st->text_number,
+                                  .facts = st->facts,
+                                  .entry = s->contract->entry,
+                                  .contract = s->contract_json,
+                                  .hypotheses = st->hypotheses,
+                                  .counters = st->counters,
+                                  .arch = s->arch,
+                                  .question_layer = st->question ? st->question->layer : KS_N_LAYERS,
+                                  .question = st->question ? st->question->text : NULL,
+                                  .attempts = st->attempts.data,
+                                  .n_attempts = st->attempts.n};
+}
+
+static enum ks_code propose(struct ks_search *s, struct ks_proposal *ret, struct ks_err *err)
+{
+    struct ks_agent_view v;
+    ks_search_view(s, &v);
     return s->agent->propose(s->agent, &v, ret, err);
 }
 
@@ -208,7 +218,7 @@ static bool tried_before(const struct ks_search_state *st, const char *hash)
 static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
 {
     struct ks_search_state *st = s->state;
-    struct ks_proposal p = {.layer = KS_N_LAYERS};
+    struct ks_proposal p = {.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     bool asked = ask(s);
     enum ks_code code = KS_OK;
     if (propose(s, &p, err) != KS_OK) { /* what was found so far stands */

@@ -10,6 +10,7 @@ struct ks_tried {
     const char *source;
     size_t source_len;
     char hash[65];
+    int64_t number; /* from 1, as attempts count */
     struct ks_trial trial;
     struct ks_trial confirm;
     bool confirmed;
@@ -32,6 +33,7 @@ struct ks_search_state {
     /* what the agent works on: the best text that the analyzer understood */
     const char *text;
     size_t text_len;
+    int64_t text_number; /* the attempt it is; 0: the original */
     const struct ks_facts *facts;
     struct ks_json *hypotheses;     /* owned */
     const struct ks_json *counters; /* borrowed from profile or best */
@@ -47,6 +49,8 @@ struct ks_search_state {
 KS_NODISCARD enum ks_code ks_search_try(struct ks_search *s, const struct ks_proposal *p, const char *hash, struct ks_err *err);
 /* Fresh seeds and hidden shapes for the best accepted texts, until one passes; fills ret with it. */
 KS_NODISCARD enum ks_code ks_search_confirm(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
+/* What the agent may see now; borrowed from the search. */
+void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret);
 /* The new best becomes what the agent works on (search.c). */
 void ks_search_adopt_best(struct ks_search *s);
 

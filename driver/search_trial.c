@@ -67,7 +67,15 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct ks_t
                            .failed_gate = trial->failed_gate,
                            .reason = trial->reason,
                            .speedup = trial->speedup,
-                           .predicted = p->predicted_speedup};
+                           .speedup_lo = trial->speedup_lo,
+                           .speedup_hi = trial->speedup_hi,
+                           .modelled = trial->modelled,
+                           .predicted = p->predicted_speedup,
+                           .hypothesis = ks_arena_strdup(&st->arena, p->hypothesis),
+                           .improved = improved,
+                           .parent = p->parent == KS_PARENT_BEST ? st->text_number : p->parent,
+                           .counters = trial->counters,
+                           .gates = ks_json_get(trial->verdict, "gates")};
     struct ks_trial_record r = {.layer = p->layer,
                                 .accepted = accepted,
                                 .improved = improved,
@@ -77,6 +85,7 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct ks_t
     ks_vec_push(&st->attempts, a);
     ks_vec_push(&st->records, r);
     ks_vec_push(&st->tried, t);
+    t->number = (int64_t)st->tried.n;
     KS_AUTO_STR struct ks_str line = KS_STR_INIT, gates = KS_STR_INIT;
     ks_trial_describe(trial, &line);
     ks_trial_gates(trial, &gates);

@@ -19,13 +19,24 @@ struct ks_attempt {
     const char *failed_gate; /* "numerics" or NULL */
     const char *reason;      /* the gate's sentence or NULL */
     double speedup;          /* against the baseline; 0: not timed */
+    double speedup_lo, speedup_hi;
+    bool modelled; /* the times are */
     double predicted;
+    const char *hypothesis;         /* as stated, or "" */
+    bool improved;                  /* became the best when it was tried */
+    int64_t parent;                 /* number (from 1) of the attempt whose text it was made from; 0: the original */
+    int64_t same_code_as;           /* number of an earlier attempt with the same code; its verdict is this one's.  0: none */
+    const struct ks_json *counters; /* of its own run, or NULL */
+    const struct ks_json *gates;    /* {"build": {"state", "reason"}, ...}, or NULL */
 };
 
 struct ks_agent_view {
     const char *path;
     const char *source; /* best verified text so far */
     size_t source_len;
+    const char *original; /* the user's text */
+    size_t original_len;
+    int64_t best;                 /* number (from 1) of the attempt that `source` is; 0: the original */
     const struct ks_facts *facts; /* of `source` */
     const char *entry;
     const struct ks_json *contract;   /* ks_contract_to_json() */
@@ -45,15 +56,27 @@ struct ks_proposal {
     char *transform;          /* short label, "stage-shared(scores.k)": unique per different edit */
     char *source;             /* the new text; NULL: nothing left to try */
     size_t source_len;
+    int64_t parent; /* number (from 1) of the attempt whose text was edited, 0: the original, KS_PARENT_BEST: the view's source */
     struct ks_json *log; /* what happened, for the trace; may be NULL */
 };
+#define KS_PARENT_BEST (-1)
 void ks_proposal_release(struct ks_proposal *p);
+
+/* What an agent has used up, earlier runs of the same search included. */
+struct ks_spend {
+    int64_t tokens_in, tokens_out, requests;
+    double money_usd;
+};
 
 struct ks_agent {
     const char *name; /* "builtin" */
     /* Fills *ret.  ret->source == NULL when the agent has nothing (more) to try for this view. */
     enum ks_code (*propose)(struct ks_agent *self, const struct ks_agent_view *view, struct ks_proposal *ret, struct ks_err *err);
     void (*free)(struct ks_agent *self);
+    /* NULL: it costs nothing. */
+    void (*spend)(const struct ks_agent *self, struct ks_spend *ret);
+    /* Why it stopped by itself ("tokens", "money"), NULL: it did not.  May be NULL. */
+    const char *(*stopped_by)(const struct ks_agent *self);
 };
 
 /* The offline agent: libclang-driven transformations, one family per layer (rewriter/transforms/). */

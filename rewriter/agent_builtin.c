@@ -19,7 +19,7 @@ void ks_proposal_release(struct ks_proposal *p)
     free(p->transform);
     free(p->source);
     ks_json_free(p->log);
-    *p = (struct ks_proposal){.layer = KS_N_LAYERS};
+    *p = (struct ks_proposal){.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
 }
 
 /* What past trials say about one site. */
@@ -288,7 +288,7 @@ static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent
                                     struct ks_err *err)
 {
     struct builtin *b = (struct builtin *)self;
-    *ret = (struct ks_proposal){.layer = KS_N_LAYERS};
+    *ret = (struct ks_proposal){.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     if (next_variant(b, v, ret))
         return KS_OK;
     const struct ks_entry *entry = ks_facts_entry(v->facts, v->entry);
@@ -318,6 +318,6 @@ static void builtin_free(struct ks_agent *self)
 struct ks_agent *ks_agent_builtin_new(void)
 {
     struct builtin *b = ks_xcalloc(1, sizeof *b);
-    b->base = (struct ks_agent){"builtin", builtin_propose, builtin_free};
+    b->base = (struct ks_agent){.name = "builtin", .propose = builtin_propose, .free = builtin_free};
     return &b->base;
 }
