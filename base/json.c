@@ -221,3 +221,13 @@ bool ks_json_is_number(const struct ks_json *j)
 {
     return j && cJSON_IsNumber(in(j));
 }
+
+bool ks_json_is_bool(const struct ks_json *j)
+{
+    return j && cJSON_IsBool(in(j));
+}
+
+bool ks_json_is_null(const struct ks_json *j)
+{
+    return j && cJSON_IsNull(in(j));
+}

@@ -52,5 +52,7 @@ bool ks_json_is_object(const struct ks_json *j);
 bool ks_json_is_array(const struct ks_json *j);
 bool ks_json_is_string(const struct ks_json *j);
 bool ks_json_is_number(const struct ks_json *j);
+bool ks_json_is_bool(const struct ks_json *j);
+bool ks_json_is_null(const struct ks_json *j); /* JSON's null; false for a NULL pointer */
 
 #endif

@@ -168,6 +168,7 @@ void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret)
                                   .contract = s->contract_json,
                                   .hypotheses = st->hypotheses,
                                   .counters = st->counters,
+                                  .baseline_counters = s->profile,
                                   .arch = s->arch,
                                   .question_layer = st->question ? st->question->layer : KS_N_LAYERS,
                                   .question = st->question ? st->question->text : NULL,

@@ -39,9 +39,10 @@ struct ks_agent_view {
     int64_t best;                 /* number (from 1) of the attempt that `source` is; 0: the original */
     const struct ks_facts *facts; /* of `source` */
     const char *entry;
-    const struct ks_json *contract;   /* ks_contract_to_json() */
-    const struct ks_json *hypotheses; /* ks_hypotheses_to_json() */
-    const struct ks_json *counters;   /* device profile or NULL */
+    const struct ks_json *contract;          /* ks_contract_to_json() */
+    const struct ks_json *hypotheses;        /* ks_hypotheses_to_json() */
+    const struct ks_json *counters;          /* device profile or NULL */
+    const struct ks_json *baseline_counters; /* the same of the original */
     const char *arch;
     enum ks_layer question_layer; /* the layer the question points to; KS_N_LAYERS: none asked */
     const char *question;         /* its text or NULL */
