@@ -4,42 +4,16 @@
 #include "base/hash.h"
 #include "driver/agent_replay.h"
 #include "driver/certificate.h"
-#include "driver/entry_check.h"
+#include "driver/entry_session.h"
 #include "driver/known.h"
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/search.h"
 #include "driver/stats.h"
-#include "driver/signature.h"
 #include "driver/stop.h"
-#include "driver/work_dir.h"
 
 #include <string.h>
 #include <unistd.h>
-
-/* ---- content key ---------------------------------------------------------------------------------------------------- */
-
-static void add_text(struct ks_hash *h, const char *text)
-{
-    ks_hash_update_field(h, text, strlen(text));
-}
-
-static void content_key(const struct ks_entry_context *x, const struct ks_json *contract, char ret_hex[65])
-{
-    const struct ks_settings *s = x->unit->settings;
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    struct ks_hash h;
-    ks_hash_init(&h);
-    add_text(&h, x->unit_hash);
-    ks_json_print(contract, &text);
-    add_text(&h, ks_str_cstr(&text));
-    add_text(&h, x->device->label);
-    ks_str_clear(&text);
-    ks_str_addf(&text, "gate %d delta %.17g regress %.17g sample %lld", KS_GATE_VERSION, s->delta, s->regress,
-                (long long)s->sample);
-    add_text(&h, ks_str_cstr(&text));
-    ks_hash_final_hex(&h, ret_hex);
-}
 
 /* ---- the search ----------------------------------------------------------------------------------------------------- */
 
@@ -50,57 +24,16 @@ struct running {
     const struct ks_signature *signature;
     const struct ks_json *contract_json;
     const char *key;
-    struct ks_work_dir work;
+    struct ks_entry_session judge;
     int lock_fd; /* of the key; -1: not held */
-    struct ks_session *session;
     struct ks_agent *agent;
     struct ks_memory *memory;
     struct ks_bank bank;
     struct ks_trace *trace;
     struct ks_journal journal;
-    struct ks_json *profile, *device;
     struct ks_search search;
     struct ks_search_result result;
 };
-
-static enum ks_code open_session(struct running *r, struct ks_err *err)
-{
-    const struct ks_unit *u = r->x->unit;
-    KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
-    unsigned char secret[32];
-    ks_paths_bin(&bin);
-    ks_work_dir_sweep();
-    KS_TRY(ks_work_dir_open("kscc-work", &r->work, err));
-    ks_random_bytes(secret, sizeof(secret));
-    if (r->x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run; who has seen the key of this unit can tell its inputs */
-        char hex[65];
-        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-        ks_str_addf(&text, "session of %s", r->key);
-        ks_hash_hex(ks_str_cstr(&text), text.len, hex);
-        memcpy(secret, hex, sizeof(secret));
-    }
-    struct ks_session_options opt = {
-        .unit_path = u->path,
-        .source = u->source,
-        .source_len = u->source_len,
-        .nvcc_argv = u->build_argv.v,
-        .input_index = u->input_index,
-        .contract = r->contract,
-        .signature = r->signature,
-        .device = r->x->device->kind,
-        .arch = r->x->device->arch,
-        .work_dir = r->work.path,
-        .bin_dir = ks_str_cstr(&bin),
-        .secret = secret,
-        .delta = u->settings->delta,
-        .regress_limit = u->settings->regress,
-        .trial_timeout_ms = (int64_t)(u->settings->trial_timeout_s * 1000),
-        .sample_thread_insts = u->settings->sample,
-    };
-    KS_TRY(ks_session_new(&opt, &r->session, err));
-    r->device = ks_session_device_json(r->session);
-    return ks_session_profile(r->session, &r->profile, err);
-}
 
 static enum ks_code open_agent(struct running *r, struct ks_err *err)
 {
@@ -145,14 +78,17 @@ static enum ks_code open_trace(struct running *r, struct ks_err *err)
 static void trace_start(struct running *r)
 {
     struct ks_json *j = ks_json_object();
+    char source[65];
+    ks_hash_hex(r->x->unit->source, r->x->unit->source_len, source);
     ks_json_set_str(j, "key", r->key);
+    ks_json_set_str(j, "source", source);
     ks_json_set_str(j, "entry", r->contract->entry);
     ks_json_set(j, "contract", ks_json_copy(r->contract_json));
-    ks_json_set(j, "device", ks_json_repeatable(r->device));
+    ks_json_set(j, "device", ks_json_repeatable(r->judge.device));
     ks_json_set_str(j, "agent", r->agent->name);
     ks_trace_event(r->trace, "start", j);
     struct ks_json *profile = ks_json_object();
-    ks_json_set(profile, "profile", ks_json_repeatable(r->profile));
+    ks_json_set(profile, "profile", ks_json_repeatable(r->judge.profile));
     ks_trace_event(r->trace, "profile", profile);
 }
 
@@ -165,14 +101,14 @@ static enum ks_code search(struct running *r, struct ks_err *err)
                                    .contract = r->contract,
                                    .contract_json = r->contract_json,
                                    .parse = x->parse,
-                                   .session = r->session,
+                                   .session = r->judge.session,
                                    .agent = r->agent,
                                    .bank = r->bank.n ? &r->bank : NULL,
                                    .memory = r->memory,
                                    .trace = r->trace,
                                    .journal = &r->journal,
                                    .journal_path = ks_str_cstr(&journal),
-                                   .profile = r->profile,
+                                   .profile = r->judge.profile,
                                    .arch = x->device->arch,
                                    .family = ks_search_family(x->facts),
                                    .facts = x->facts,
@@ -216,12 +152,12 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
                            .key = r->key,
                            .contract = r->contract,
                            .contract_json = r->contract_json,
-                           .device = r->device,
+                           .device = r->judge.device,
                            .result = &r->result,
                            .budget = r->search.budget,
                            .agent = r->x->unit->settings->agent};
-    ks_json_free(r->device); /* how the builds went is known by now */
-    f.device = r->device = ks_session_device_json(r->session);
+    ks_json_free(r->judge.device); /* how the builds went is known by now */
+    f.device = r->judge.device = ks_session_device_json(r->judge.session);
     struct ks_trace *trace = ks_steal(r->trace);
     if (!r->result.confirm && has_certificate(r)) { /* its files stay as they are */
         ks_trace_abandon(trace);
@@ -235,16 +171,13 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
 static void running_release(struct running *r)
 {
     ks_search_release(&r->search);
-    ks_session_free(r->session);
+    ks_entry_session_close(&r->judge);
     if (r->agent)
         r->agent->free(r->agent);
     ks_memory_free(r->memory);
     if (r->trace)
         ks_trace_abandon(r->trace);
     ks_journal_release(&r->journal);
-    ks_json_free(r->profile);
-    ks_json_free(r->device);
-    ks_work_dir_close(&r->work);
     if (r->lock_fd >= 0)
         close(r->lock_fd);
 }
@@ -264,7 +197,7 @@ static bool run_search(struct running *r)
     if (code == KS_OK)
         code = open_bank(r, &err);
     if (code == KS_OK)
-        code = open_session(r, &err);
+        code = ks_entry_session_open(r->x, r->contract, r->signature, r->key, &r->judge, &err);
     if (code == KS_OK)
         code = open_trace(r, &err);
     if (code == KS_OK) {
@@ -295,24 +228,6 @@ static void say_no_gain(const struct ks_entry_context *x, const struct ks_contra
 }
 
 /* ---- one entry ------------------------------------------------------------------------------------------------------ */
-
-static bool bind(const struct ks_entry_context *x, const struct ks_contract *contract, struct ks_signature *ret)
-{
-    struct ks_diags d;
-    struct ks_err err;
-    bool ok = false, in_source = strcmp(contract->path, x->unit->path) == 0;
-    ks_diags_init(&d);
-    const struct ks_entry *entry = ks_entry_check(x->facts, contract, &d);
-    if (entry) {
-        ks_signature_of(entry, x->unit->arena, ret);
-        ok = ks_contract_bind(contract, ret, &d, &err) == KS_OK;
-    }
-    ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
-    if (!ok)
-        ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s", contract->entry, KS_KEEP_BASELINE);
-    ks_diags_release(&d);
-    return ok;
-}
 
 /* The certificate once more, for what it says about the judged object.  False: it has been said why not. */
 static bool fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract,
@@ -407,12 +322,12 @@ bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contrac
     struct ks_signature signature;
     char key[65];
     ks_stats_count(KS_STAT_ENTRIES);
-    if (!bind(x, contract, &signature)) {
+    if (!ks_entry_bind(x, contract, KS_KEEP_BASELINE, &signature)) {
         ks_stats_count(KS_STAT_MISFIT);
         return false;
     }
     struct ks_json *contract_json = ks_contract_to_json(contract);
-    content_key(x, contract_json, key);
+    ks_entry_key(x, contract_json, key);
     struct running r = {
         .x = x, .contract = contract, .signature = &signature, .contract_json = contract_json, .key = key, .lock_fd = -1};
     struct ks_entry_context where;

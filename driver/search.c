@@ -200,6 +200,9 @@ static void trace_proposal(struct ks_search *s, const struct ks_proposal *p, con
         ks_json_set_num(j, "predicted", p->predicted_speedup);
     }
     ks_json_set_str(j, "candidate", hash);
+    char base[65]; /* the text that the difference is against */
+    ks_hash_hex(s->state->text, s->state->text_len, base);
+    ks_json_set_str(j, "base", base);
     ks_diff_texts(s->state->text, s->state->text_len, p->source, p->source_len, &diff);
     ks_json_set_str(j, "diff", ks_str_cstr(&diff));
     if (p->log)

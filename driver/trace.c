@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/redact.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,13 +72,13 @@ static void put(struct ks_trace *t, FILE *f, const struct ks_str *line)
 
 void ks_trace_event(struct ks_trace *t, const char *ev, struct ks_json *fields)
 {
-    KS_AUTO_JSON struct ks_json *given = fields, *j = ks_json_object();
+    KS_AUTO_JSON struct ks_json *given = fields, *clean = fields ? ks_redact_json(fields) : NULL, *j = ks_json_object();
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
     ks_json_set_str(j, "ev", ev);
     ks_json_set_str(j, "unit", t->unit);
     ks_json_set_i64(j, "n", ++t->n);
-    for (size_t i = 0; i < ks_json_len(given); i++) {
-        const struct ks_json *member = ks_json_at(given, i);
+    for (size_t i = 0; i < ks_json_len(clean); i++) {
+        const struct ks_json *member = ks_json_at(clean, i);
         ks_json_set(j, ks_json_key(member), ks_json_copy(member));
     }
     ks_json_print(j, &line);
@@ -90,10 +91,10 @@ void ks_trace_event(struct ks_trace *t, const char *ev, struct ks_json *fields)
 void ks_trace_wall(struct ks_trace *t, struct ks_json *fields)
 {
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
-    ks_json_set_i64(fields, "n", t->n);
-    ks_json_set_i64(fields, "t_ns", ks_clock_ns() - t->start_ns);
-    ks_json_print(fields, &line);
-    ks_json_free(fields);
+    KS_AUTO_JSON struct ks_json *given = fields, *clean = ks_redact_json(fields);
+    ks_json_set_i64(clean, "n", t->n);
+    ks_json_set_i64(clean, "t_ns", ks_clock_ns() - t->start_ns);
+    ks_json_print(clean, &line);
     ks_str_addc(&line, '\n');
     put(t, t->wall, &line);
 }

@@ -3,7 +3,8 @@
 
 /* What happened in one search, one JSON object a line: {"ev": ..., "unit": ..., "n": 1, ...}.  Enough to apply every accepted
  * edit again.  Events carry no times, host names or paths of scratch folders, so that the same search gives the same bytes; what
- * differs from run to run (wall clock, object hashes) goes to a second file, wall.jsonl, with the same n.
+ * differs from run to run (wall clock, object hashes) goes to a second file, wall.jsonl, with the same n.  Secrets are taken out
+ * of both (base/redact.h).  docs/TRACE.md says what the events mean, docs/trace.schema.json which members they have.
  *
  * While the search runs the lines are in <name>.part; ks_trace_close() renames. */
 

@@ -40,6 +40,20 @@ void ks_unit_close(struct ks_unit *u)
 
 /* ---- hash ----------------------------------------------------------------------------------------------------------- */
 
+/* A text that lies elsewhere still includes "what lies beside the unit". */
+static void add_own_folder(const struct ks_unit *u, struct ks_args *argv)
+{
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    ks_path_dir(&dir, u->path);
+    if (strpbrk(ks_str_cstr(&dir), ", \\\"'")) { /* nvcc would split the word */
+        ks_args_add(argv, "-I");
+        ks_args_add(argv, ks_str_cstr(&dir));
+    } else {
+        ks_args_add(argv, "-Xcompiler");
+        ks_args_addf(argv, "-iquote,%s", ks_str_cstr(&dir));
+    }
+}
+
 /* Runs the build line with the phase "-M": one make rule on stdout. */
 static enum ks_code list_dependencies(const struct ks_unit *u, struct ks_str *out, struct ks_err *err)
 {
@@ -49,7 +63,11 @@ static enum ks_code list_dependencies(const struct ks_unit *u, struct ks_str *ou
     struct ks_exit e;
     ks_args_init(&argv);
     for (size_t i = 0; i + 2 < u->build_argv.n; i++) /* all but "-o OBJECT" */
-        ks_args_add(&argv, i + 1 == u->input_index ? "-M" : u->build_argv.v[i]);
+        ks_args_add(&argv, i + 1 == u->input_index               ? "-M"
+                           : i == u->input_index && u->text_path ? u->text_path
+                                                                 : u->build_argv.v[i]);
+    if (u->text_path)
+        add_own_folder(u, &argv);
     ks_spawn_init(&s);
     s.argv = argv.v;
     s.timeout_ms = 120000;

@@ -16,6 +16,7 @@ struct ks_unit {
     const char *object; /* baseline object */
     const char *source; /* text of the .cu */
     size_t source_len;
+    const char *text_path; /* a file of the same name that holds `source` when `path` holds another text by now; NULL: path */
     struct ks_toolkit toolkit;
     const char *cuda_path;     /* toolkit root without "/bin/.." */
     struct ks_args build_argv; /* flat line that compiles the unit (ks_cmdline_build_argv) */

@@ -1,0 +1,195 @@
+#include "driver/opened.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "driver/emit.h"
+#include "driver/paths.h"
+#include "driver/say.h"
+
+#include <string.h>
+
+#define MAX_PARSE_ERRORS_SHOWN 5
+
+bool ks_opened_words(struct ks_opened *o, char *const *argv)
+{
+    *o = (struct ks_opened){.store = {.scratch_fd = -1}};
+    ks_arena_init(&o->arena);
+    ks_args_init(&o->words);
+    ks_args_add(&o->words, argv[0]);
+    return ks_command_args(argv, &o->settings, &o->words);
+}
+
+void ks_opened_release(struct ks_opened *o)
+{
+    ks_store_close(&o->store);
+    ks_unit_close(&o->unit);
+    ks_cmdline_release(&o->cmdline);
+    ks_args_release(&o->words);
+    ks_arena_release(&o->arena);
+    *o = (struct ks_opened){.store = {.scratch_fd = -1}};
+}
+
+enum ks_code ks_opened_input(struct ks_opened *o, const char **ret_path, struct ks_err *err)
+{
+    ks_cmdline_parse(o->words.v, NULL, NULL, &o->arena, &o->cmdline);
+    if (o->cmdline.inputs.n != 1)
+        return ks_fail(err, KS_ERR_USAGE, "expected one CUDA source, got %zu", o->cmdline.inputs.n);
+    *ret_path = o->cmdline.inputs.data[0].path;
+    return KS_OK;
+}
+
+/* ---- store ---------------------------------------------------------------------------------------------------------- */
+
+enum ks_code ks_opened_store(struct ks_opened *o, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
+    ks_path_dir(&beside, o->cmdline.inputs.data[0].path);
+    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
+    const char *path = ks_streq(ks_str_cstr(&beside), ".") ? ".kscc" : ks_str_cstr(&dir);
+    return ks_store_open(o->settings.dir ? o->settings.dir : path, &o->store, err);
+}
+
+/* ---- contracts ------------------------------------------------------------------------------------------------------ */
+
+static enum ks_code read_sidecar(struct ks_opened *o, const char *path, struct ks_diags *diags, struct ks_err *err)
+{
+    KS_AUTO_JSON struct ks_json *json = NULL;
+    struct ks_contract *more = NULL;
+    size_t n = 0;
+    KS_TRY(ks_json_read_file(path, &json, err));
+    KS_TRY(ks_contracts_parse_json(path, json, &o->arena, diags, &more, &n, err));
+    struct ks_contract *all = KS_ARENA_ARRAY(&o->arena, struct ks_contract, o->n_contracts + n);
+    if (o->n_contracts)
+        memcpy(all, o->contracts, o->n_contracts * sizeof(*all));
+    if (n)
+        memcpy(all + o->n_contracts, more, n * sizeof(*all));
+    o->contracts = all;
+    o->n_contracts += n;
+    return KS_OK;
+}
+
+static enum ks_code read_contracts(struct ks_opened *o, struct ks_err *err)
+{
+    struct ks_diags diags;
+    const struct ks_unit *u = &o->unit;
+    const char *base = ks_path_base(u->path), *dot = strrchr(base, '.');
+    const char *sidecar =
+        ks_arena_printf(&o->arena, "%.*s.kscc.json", (int)(dot ? dot - u->path : (ptrdiff_t)strlen(u->path)), u->path);
+    ks_diags_init(&diags);
+    enum ks_code code =
+        ks_contracts_parse(u->path, u->source, u->source_len, &o->arena, &diags, &o->contracts, &o->n_contracts, err);
+    ks_say_diags(&diags, u->source, u->source_len);
+    ks_diags_release(&diags);
+    ks_diags_init(&diags);
+    if (code == KS_OK && ks_file_exists(sidecar))
+        code = read_sidecar(o, sidecar, &diags, err);
+    ks_say_diags(&diags, NULL, 0);
+    ks_diags_release(&diags);
+    if (code == KS_OK && o->n_contracts == 0)
+        code = ks_fail(err, KS_ERR_NOT_FOUND, "no workload: neither a contract ('// kscc: entry ...') in '%s' nor '%s'", u->path,
+                       sidecar);
+    return code;
+}
+
+enum ks_code ks_opened_contract(const struct ks_opened *o, const char *entry, const struct ks_contract **ret, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str names = KS_STR_INIT;
+    const struct ks_contract *found = !entry && o->n_contracts == 1 ? &o->contracts[0] : NULL;
+    for (size_t i = 0; i < o->n_contracts; i++) {
+        ks_str_addf(&names, "%s%s", i ? ", " : "", o->contracts[i].entry);
+        if (entry && strcmp(o->contracts[i].entry, entry) == 0)
+            found = &o->contracts[i];
+    }
+    if (found) {
+        *ret = found;
+        return KS_OK;
+    }
+    if (entry)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "'%s' has no contract for the entry '%s' (it has: %s)", o->unit.path, entry,
+                       ks_str_cstr(&names));
+    return ks_fail(err, KS_ERR_USAGE, "'%s' has several entries, name one with --entry: %s", o->unit.path, ks_str_cstr(&names));
+}
+
+/* ---- unit and facts ------------------------------------------------------------------------------------------------- */
+
+static enum ks_code stand_in(struct ks_opened *o, const char *text_path, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_TRY(ks_file_read(text_path, KS_MAX_SOURCE_BYTES, &text, err));
+    o->unit.source = ks_arena_strndup(&o->arena, ks_str_cstr(&text), text.len);
+    o->unit.source_len = text.len;
+    o->unit.text_path = ks_arena_strdup(&o->arena, text_path);
+    return KS_OK;
+}
+
+static enum ks_code read_facts(struct ks_opened *o, struct ks_err *err)
+{
+    struct ks_diags diags;
+    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
+    const struct ks_unit *u = &o->unit;
+    ks_paths_shim(&shim);
+    o->parse = (struct ks_parse_options){
+        .nvcc_argv = u->build_argv.v, .cuda_path = u->cuda_path, .shim_dir = ks_arena_strdup(&o->arena, ks_str_cstr(&shim))};
+    ks_diags_init(&diags);
+    enum ks_code code = ks_facts_parse(u->path, u->source, u->source_len, &o->parse, &o->arena, &diags, &o->facts, err);
+    for (size_t i = 0, shown = 0; code != KS_OK && i < diags.n && shown < MAX_PARSE_ERRORS_SHOWN; i++) {
+        bool here = ks_streq(diags.data[i].file, u->path);
+        if (diags.data[i].severity == KS_SEV_ERROR && ++shown)
+            ks_say_diag(&diags.data[i], here ? u->source : NULL, here ? u->source_len : 0);
+    }
+    ks_diags_release(&diags);
+    return code == KS_OK ? code : ks_wrap(err, "cannot analyse '%s'", u->path);
+}
+
+enum ks_code ks_opened_read(struct ks_opened *o, const char *text_path, struct ks_err *err)
+{
+    KS_AUTO_FREE char *nvcc = NULL;
+    KS_TRY(ks_nvcc_find(o->settings.nvcc, &nvcc, err));
+    KS_TRY(ks_unit_open(&o->cmdline, &o->settings, nvcc, 0, &o->arena, &o->unit, err));
+    if (text_path)
+        KS_TRY(stand_in(o, text_path, err));
+    KS_TRY(read_contracts(o, err));
+    KS_TRY(read_facts(o, err));
+    KS_TRY(ks_device_choose(&o->unit, &o->device, err));
+    return ks_unit_hash(&o->unit, o->unit_hash, err);
+}
+
+struct ks_entry_context ks_opened_context(const struct ks_opened *o)
+{
+    return (struct ks_entry_context){.unit = &o->unit,
+                                     .facts = o->facts,
+                                     .parse = &o->parse,
+                                     .device = &o->device,
+                                     .store = (struct ks_store *)&o->store,
+                                     .unit_hash = o->unit_hash};
+}
+
+/* ---- words ---------------------------------------------------------------------------------------------------------- */
+
+static void drop_word(struct ks_args *words, size_t i)
+{
+    free(words->v[i]);
+    memmove(words->v + i, words->v + i + 1, (words->n - i) * sizeof(*words->v)); /* with the NULL at the end */
+    words->n--;
+}
+
+char *ks_opened_option(struct ks_args *words, const char *name, bool *ret_missing)
+{
+    size_t len = strlen(name);
+    for (size_t i = 1; i < words->n; i++) {
+        if (strncmp(words->v[i], name, len) != 0 || (words->v[i][len] && words->v[i][len] != '='))
+            continue;
+        char *value = NULL;
+        if (words->v[i][len] == '=') {
+            value = ks_xstrdup(words->v[i] + len + 1);
+        } else if (i + 1 < words->n) {
+            value = ks_xstrdup(words->v[i + 1]);
+            drop_word(words, i + 1);
+        } else {
+            *ret_missing = true;
+        }
+        drop_word(words, i);
+        return value;
+    }
+    return NULL;
+}
