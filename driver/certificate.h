@@ -24,6 +24,7 @@
 #define KS_JOURNAL_FILE     "journal.jsonl"
 #define KS_WALL_FILE        "wall.jsonl"
 #define KS_REPORT_FILE      "report.txt"
+#define KS_PAGE_FILE        "report.html"
 
 /* One search and what it found, for the store. */
 struct ks_finding {

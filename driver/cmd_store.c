@@ -1,4 +1,4 @@
-/* kscc store, report and approve: the commands over what a store holds. */
+/* kscc store and approve: the commands over what a store holds. */
 
 #include "driver/certificate.h"
 #include "driver/command_args.h"
@@ -84,57 +84,6 @@ int ks_cmd_store(char *const *argv)
     return status;
 }
 
-/* Runs `visit` for the keys that the words name, or for all. */
-typedef int key_fn(const struct ks_store *store, const char *key);
-static int for_keys(const struct ks_store *store, const struct ks_args *words, key_fn *visit)
-{
-    KS_AUTO_ARGS struct ks_args keys;
-    struct ks_err err;
-    int status = 0;
-    ks_args_init(&keys);
-    if (words->n == 0 && ks_store_keys(store, &keys, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
-        return 1;
-    }
-    for (size_t i = 0; i < words->n; i++) {
-        KS_AUTO_FREE char *key = NULL;
-        if (ks_store_resolve(store, words->v[i], &key, &err) != KS_OK) {
-            ks_say(KS_SEV_ERROR, "%s", err.message);
-            status = 1;
-        } else {
-            ks_args_add(&keys, key);
-        }
-    }
-    for (size_t i = 0; i < keys.n; i++)
-        status |= visit(store, keys.v[i]);
-    return status;
-}
-
-static int print_report(const struct ks_store *store, const char *key)
-{
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    ks_report_text(store, key, &text);
-    printf("%s\n", ks_str_cstr(&text));
-    return 0;
-}
-
-int ks_cmd_report(char *const *argv)
-{
-    KS_AUTO_ARGS struct ks_args words;
-    struct ks_settings s;
-    struct ks_store store;
-    ks_args_init(&words);
-    if (!ks_command_args(argv, &s, &words))
-        return 2;
-    if (words.n > 1)
-        return ks_command_usage("report");
-    if (!ks_command_store(&s, &store))
-        return 1;
-    int status = for_keys(&store, &words, print_report);
-    ks_store_close(&store);
-    return status;
-}
-
 static int approve(const struct ks_store *store, const char *key)
 {
     struct ks_err err, index_err;
@@ -161,7 +110,7 @@ int ks_cmd_approve(char *const *argv)
         return ks_command_usage("approve");
     if (!ks_command_store(&s, &store))
         return 1;
-    int status = for_keys(&store, &words, approve);
+    int status = ks_command_for_keys(&store, &words, approve);
     ks_store_close(&store);
     return status;
 }

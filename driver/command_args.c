@@ -56,3 +56,27 @@ bool ks_command_store(const struct ks_settings *s, struct ks_store *ret)
     ks_say(KS_SEV_ERROR, "%s", err.message);
     return false;
 }
+
+int ks_command_for_keys(const struct ks_store *store, const struct ks_args *words, ks_command_key_fn *visit)
+{
+    KS_AUTO_ARGS struct ks_args keys;
+    struct ks_err err;
+    int status = 0;
+    ks_args_init(&keys);
+    if (words->n == 0 && ks_store_keys(store, &keys, &err) != KS_OK) {
+        ks_say(KS_SEV_ERROR, "%s", err.message);
+        return 1;
+    }
+    for (size_t i = 0; i < words->n; i++) {
+        KS_AUTO_FREE char *key = NULL;
+        if (ks_store_resolve(store, words->v[i], &key, &err) != KS_OK) {
+            ks_say(KS_SEV_ERROR, "%s", err.message);
+            status = 1;
+        } else {
+            ks_args_add(&keys, key);
+        }
+    }
+    for (size_t i = 0; i < keys.n; i++)
+        status |= visit(store, keys.v[i]);
+    return status;
+}

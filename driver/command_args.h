@@ -14,5 +14,8 @@ bool ks_command_flag(struct ks_args *words, const char *flag);
 int ks_command_usage(const char *name);
 /* Opens the store that --kscc-dir names, or .kscc in the current folder.  False: said. */
 bool ks_command_store(const struct ks_settings *s, struct ks_store *ret);
+/* Runs `visit` for the keys that the words name (any unique beginning), or for all; returns the visits' statuses, ored. */
+typedef int ks_command_key_fn(const struct ks_store *store, const char *key);
+int ks_command_for_keys(const struct ks_store *store, const struct ks_args *words, ks_command_key_fn *visit);
 
 #endif

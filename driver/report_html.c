@@ -1,0 +1,380 @@
+#include "driver/report_html.h"
+
+#include "driver/report_chart.h"
+
+#include <string.h>
+
+#define OPEN_ROWS 60 /* longer tables are folded */
+
+static const char css[] =
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c2128;--dim:#667;--rule:#d8dce2;--card:#f6f7f9;--good:#12805c;--bad:#c0392b;"
+    "--accent:#2457c5;--ref:#9aa5b5;--add:#e3f6ea;--del:#fde8e6}"
+    "@media(prefers-color-scheme:dark){:root{--bg:#14171c;--fg:#dfe3ea;--dim:#98a1b0;--rule:#333a45;--card:#1c2128;--good:#"
+    "4cc38a;"
+    "--bad:#ff7b6b;--accent:#7aa2ff;--ref:#667084;--add:#173526;--del:#43201d}}"
+    "*{box-sizing:border-box}body{margin:0 auto;max-width:1020px;padding:20px 16px 60px;background:var(--bg);color:var(--fg);"
+    "font:15px/1.5 system-ui,sans-serif}h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:34px 0 8px}"
+    "p{margin:6px "
+    "0;overflow-wrap:anywhere}.dim{color:var(--dim)}.mono,pre,code{font-family:ui-monospace,monospace;font-size:12.5px}"
+    ".facts{display:flex;flex-wrap:wrap;gap:10px;margin:16px 0}.fact{background:var(--card);border:1px solid var(--rule);"
+    "border-radius:8px;padding:8px 14px;min-width:110px}.fact b{display:block;font-size:20px}.fact "
+    "span{color:var(--dim);font-size:12.5px}"
+    ".badge{border-radius:10px;padding:1px 9px;font-size:12.5px;border:1px solid "
+    "var(--rule);margin-left:8px;vertical-align:middle}"
+    ".chart,.scroll{overflow-x:auto}svg{display:block;width:100%;min-width:340px;height:auto}"
+    "svg text{font:11px system-ui,sans-serif;fill:var(--dim)}svg .end{text-anchor:end}svg .mid{text-anchor:middle}"
+    "svg .strong{fill:var(--fg);font-weight:600;font-size:12.5px}svg line{stroke:var(--ref);stroke-width:1}"
+    "svg .grid{stroke:var(--rule)}svg .axis{stroke:var(--dim)}svg .diagonal{stroke:var(--dim);stroke-dasharray:4 4}"
+    "svg .whisker{stroke:var(--fg);opacity:.5}svg .asked line{stroke:var(--accent);stroke-dasharray:2 3;opacity:.7}"
+    "svg .asked text{fill:var(--accent)}svg .best{fill:none;stroke:var(--good);stroke-width:1.6}"
+    "svg .good{fill:var(--good)}svg .plain{fill:var(--ref)}svg .refused{fill:none;stroke:var(--bad);stroke-width:1.6}"
+    "svg .reference{fill:var(--ref)}svg .candidate{fill:var(--good)}svg .stroke{stroke:var(--accent);opacity:.45}"
+    "svg .roof{stroke:var(--bad);stroke-width:2}svg .roofname{fill:var(--bad)}"
+    "table{border-collapse:collapse;width:100%;font-size:13.5px}th,td{text-align:left;padding:4px 8px;border-bottom:1px solid "
+    "var(--rule);vertical-align:top}th{color:var(--dim);font-weight:600}td.num{white-space:nowrap;font-variant-numeric:tabular-"
+    "nums}"
+    ".pass{color:var(--good)}.fail{color:var(--bad);font-weight:600}.skipped{color:var(--dim)}"
+    "details{margin:8px 0}summary{cursor:pointer;color:var(--accent)}a{color:var(--accent)}"
+    "pre{background:var(--card);border:1px solid "
+    "var(--rule);border-radius:8px;padding:10px;overflow-x:auto;line-height:1.45;tab-size:4}"
+    ".line{display:block;min-height:1.45em}.added{background:var(--add)}.removed{background:var(--del)}.hunk{color:var(--dim)}"
+    ".keyword{color:var(--accent)}.string,.number{color:var(--good)}.comment{color:var(--dim)}"
+    "@media(max-width:600px){body{padding:14px 10px 40px}.fact{flex:1 1 40%}}";
+
+/* "1.28x [1.26, 1.29]", or without an interval for a model; "-" when there is none.  Appends to out. */
+static void add_speedup(const struct ks_json *j, const char *estimate, const char *lo, const char *hi, struct ks_str *out)
+{
+    double v = ks_json_get_num(j, estimate, 0);
+    if (!(v > 0)) {
+        ks_str_addc(out, '-');
+        return;
+    }
+    ks_str_addf(out, "%.3gx", v);
+    if (ks_json_get_num(j, lo, 0) > 0 && ks_json_get_num(j, hi, 0) > ks_json_get_num(j, lo, 0))
+        ks_str_addf(out, " [%.4g, %.4g]", ks_json_get_num(j, lo, 0), ks_json_get_num(j, hi, 0));
+}
+
+static void cell_speedup(struct ks_html *h, const struct ks_json *j)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    add_speedup(j, "speedup", "speedup_lo", "speedup_hi", &text);
+    ks_html_leaf(h, "td", "num", ks_str_cstr(&text));
+}
+
+static void cell_time(struct ks_html *h, double ns)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_report_time(ns, &text);
+    ks_html_leaf(h, "td", "num", ks_str_cstr(&text));
+}
+
+static void fact(struct ks_html *h, const char *name, const char *value)
+{
+    ks_html_begin(h, "div", "fact");
+    ks_html_leaf(h, "b", NULL, value);
+    ks_html_leaf(h, "span", NULL, name);
+    ks_html_close(h);
+}
+
+static void heads(struct ks_html *h, const char *const *names)
+{
+    ks_html_begin(h, "div", "scroll");
+    ks_html_open(h, "table");
+    ks_html_open(h, "tr");
+    for (; *names; names++)
+        ks_html_leaf(h, "th", NULL, *names);
+    ks_html_close(h);
+}
+
+static void end_table(struct ks_html *h)
+{
+    ks_html_close(h);
+    ks_html_close(h);
+}
+
+/* A long list starts folded; returns whether it did, for end_fold(). */
+static bool fold(struct ks_html *h, size_t n, const char *what)
+{
+    if (n <= OPEN_ROWS)
+        return false;
+    ks_html_open(h, "details");
+    ks_html_leaff(h, "summary", NULL, "%zu %s", n, what);
+    return true;
+}
+
+static void end_fold(struct ks_html *h, bool folded)
+{
+    if (folded)
+        ks_html_close(h);
+}
+
+/* ---- head ----------------------------------------------------------------------------------------------------------- */
+
+static const char *result_text(const struct ks_json *r)
+{
+    const char *state = ks_json_get_str(r, "state", "");
+    if (strcmp(state, "no gain") == 0)
+        return "no candidate passed the gate; the baseline is emitted";
+    if (strcmp(state, "unfinished") == 0)
+        return "the search has not ended";
+    return ks_json_get_bool(r, "modelled", false) ? "modelled speed-up" : "speed-up, T_reference / T_kernel, 95 % interval";
+}
+
+static void head(struct ks_html *h, const struct ks_json *r)
+{
+    const struct ks_json *device = ks_json_get(r, "device"), *spend = ks_json_get(r, "spend");
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_html_open(h, "h1");
+    ks_html_textf(h, "%s in %s", ks_json_get_str(r, "entry", "?"), ks_json_get_str(r, "unit", "?"));
+    ks_html_leaf(h, "span", "badge", ks_json_get_str(r, "state", "?"));
+    ks_html_close(h);
+    ks_html_leaff(h, "p", "dim", "%s %s%s; toolkit %s; agent %s; ended by %s",
+                  ks_json_get_str(device, "name", ks_json_get_str(device, "kind", "?")), ks_json_get_str(device, "arch", ""),
+                  ks_json_get_bool(r, "modelled", false) ? ", times are modelled, not measured" : "",
+                  ks_json_get_str(r, "toolkit", "?"), ks_json_get_str(r, "agent", "?"),
+                  ks_json_get_str(r, "stopped_by", "nothing yet"));
+    ks_html_leaff(h, "p", "dim mono", "%s", ks_json_get_str(r, "key", ""));
+    ks_html_begin(h, "div", "facts");
+    add_speedup(ks_json_get(r, "speedup"), "estimate", "lo", "hi", &text);
+    fact(h, result_text(r), ks_str_cstr(&text));
+    ks_str_clear(&text);
+    ks_str_addf(&text, "%lld", (long long)ks_json_get_i64(spend, "trials", 0));
+    fact(h, "trials", ks_str_cstr(&text));
+    ks_str_clear(&text);
+    ks_str_addf(&text, "%zu", ks_json_len(ks_json_get(r, "questions")));
+    fact(h, "questions", ks_str_cstr(&text));
+    if (ks_json_get_num(spend, "wall_s", 0) > 0) {
+        ks_str_clear(&text);
+        ks_str_addf(&text, "%.0f s", ks_json_get_num(spend, "wall_s", 0));
+        fact(h, "spent on trials", ks_str_cstr(&text));
+    }
+    ks_html_close(h);
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------------------- */
+
+static void points_table(struct ks_html *h, const struct ks_json *r)
+{
+    static const char *const names[] = {"shape", "original", "result", "speed-up", "pairs", NULL};
+    const struct ks_json *points = ks_json_get(r, "points");
+    heads(h, names);
+    for (size_t i = 0; i < ks_json_len(points); i++) {
+        const struct ks_json *p = ks_json_at(points, i);
+        ks_html_open(h, "tr");
+        ks_html_leaf(h, "td", "mono", ks_json_get_str(p, "shape", "?"));
+        cell_time(h, ks_json_get_num(p, "reference_ns", 0));
+        cell_time(h, ks_json_get_num(p, "candidate_ns", 0));
+        cell_speedup(h, p);
+        if (ks_json_get_i64(p, "n_pairs", 0) > 0)
+            ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(p, "n_pairs", 0));
+        else
+            ks_html_leaf(h, "td", "num", "-");
+        ks_html_close(h);
+    }
+    end_table(h);
+}
+
+static void questions_table(struct ks_html *h, const struct ks_json *r)
+{
+    static const char *const names[] = {"", "before trial", "because of", "layer", "question", NULL};
+    const struct ks_json *questions = ks_json_get(r, "questions");
+    bool folded = fold(h, ks_json_len(questions), "questions");
+    heads(h, names);
+    for (size_t i = 0; i < ks_json_len(questions); i++) {
+        const struct ks_json *q = ks_json_at(questions, i);
+        ks_html_open(h, "tr");
+        ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(q, "n", 0));
+        ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(q, "before_trial", 0));
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(q, "point", ""));
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(q, "layer", ""));
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(q, "text", ""));
+        ks_html_close(h);
+    }
+    end_table(h);
+    end_fold(h, folded);
+}
+
+/* One cell for each gate of the trial, named in the first row. */
+static void gate_cells(struct ks_html *h, const struct ks_json *gates, bool names)
+{
+    for (size_t i = 0; i < ks_json_len(gates); i++) {
+        const struct ks_json *g = ks_json_at(gates, i);
+        const char *state = ks_json_str(g) ? ks_json_str(g) : "";
+        if (names)
+            ks_html_leaf(h, "th", NULL, ks_json_key(g));
+        else
+            ks_html_leaf(h, "td", state, strcmp(state, "skipped") == 0 ? "-" : state);
+    }
+}
+
+static void gate_row(struct ks_html *h, const char *what, const struct ks_json *t)
+{
+    ks_html_open(h, "tr");
+    ks_html_leaff(h, "td", "num", "%s%lld", what, (long long)ks_json_get_i64(t, "n", 0));
+    ks_html_open(h, "td");
+    ks_html_leaf(h, "span", "mono", ks_json_get_str(t, "transform", ""));
+    if (ks_json_get(t, "reason"))
+        ks_html_leaf(h, "div", "fail", ks_json_get_str(t, "reason", ""));
+    ks_html_close(h);
+    cell_speedup(h, t);
+    gate_cells(h, ks_json_get(t, "gates"), false);
+    ks_html_close(h);
+}
+
+static void gates_table(struct ks_html *h, const struct ks_json *r)
+{
+    const struct ks_json *trials = ks_json_get(r, "trials"), *confirmations = ks_json_get(r, "confirmations");
+    bool folded = fold(h, ks_json_len(trials), "trials");
+    ks_html_begin(h, "div", "scroll");
+    ks_html_open(h, "table");
+    ks_html_open(h, "tr");
+    ks_html_leaf(h, "th", NULL, "trial");
+    ks_html_leaf(h, "th", NULL, "edit");
+    ks_html_leaf(h, "th", NULL, "speed-up");
+    gate_cells(h, ks_json_get(ks_json_at(trials, 0), "gates"), true);
+    ks_html_close(h);
+    for (size_t i = 0; i < ks_json_len(trials); i++)
+        gate_row(h, "", ks_json_at(trials, i));
+    for (size_t i = 0; i < ks_json_len(confirmations); i++)
+        gate_row(h, "confirmation ", ks_json_at(confirmations, i));
+    end_table(h);
+    end_fold(h, folded);
+}
+
+static void statements(struct ks_html *h, const struct ks_json *r)
+{
+    static const char *const names[] = {"trial", "layer", "stated", "predicted", "measured", NULL};
+    const struct ks_json *trials = ks_json_get(r, "trials");
+    ks_html_open(h, "details");
+    ks_html_leaf(h, "summary", NULL, "what was stated before each trial");
+    heads(h, names);
+    for (size_t i = 0; i < ks_json_len(trials); i++) {
+        const struct ks_json *t = ks_json_at(trials, i);
+        ks_html_open(h, "tr");
+        ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(t, "n", 0));
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(t, "layer", ""));
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(t, "hypothesis", "nothing"));
+        ks_html_leaff(h, "td", "num", "%.2fx", ks_json_get_num(t, "predicted", 0));
+        if (ks_json_get(t, "gain"))
+            ks_html_leaff(h, "td", "num", "%.2fx", ks_json_get_num(t, "gain", 0));
+        else
+            ks_html_leaf(h, "td", "num", "-");
+        ks_html_close(h);
+    }
+    end_table(h);
+    ks_html_close(h);
+}
+
+static void conversation(struct ks_html *h, const struct ks_json *r)
+{
+    const struct ks_json *events = ks_json_get(r, "conversation");
+    if (ks_json_len(events) == 0)
+        return;
+    ks_html_leaf(h, "h2", NULL, "Conversation");
+    ks_html_open(h, "details");
+    ks_html_leaff(h, "summary", NULL, "%zu events of the trace", ks_json_len(events));
+    for (size_t i = 0; i < ks_json_len(events); i++) {
+        const struct ks_json *e = ks_json_at(events, i);
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        ks_json_print_pretty(e, &text);
+        ks_html_open(h, "details");
+        ks_html_leaff(h, "summary", NULL, "%s %s", ks_json_get_str(e, "ev", "?"),
+                      ks_json_get_str(e, "role", ks_json_get_str(e, "name", "")));
+        ks_html_leaf(h, "pre", NULL, ks_str_cstr(&text));
+        ks_html_close(h);
+    }
+    ks_html_close(h);
+}
+
+static void spend_table(struct ks_html *h, const struct ks_json *r)
+{
+    const struct ks_json *spend = ks_json_get(r, "spend"), *gates = ks_json_get(spend, "gates_s");
+    ks_html_begin(h, "div", "scroll");
+    ks_html_open(h, "table");
+    for (size_t i = 0; i < ks_json_len(spend); i++) {
+        const struct ks_json *m = ks_json_at(spend, i);
+        if (!ks_json_is_number(m))
+            continue;
+        ks_html_open(h, "tr");
+        ks_html_leaf(h, "td", NULL, ks_json_key(m));
+        ks_html_leaff(h, "td", "num", "%.6g", ks_json_num(m, 0));
+        ks_html_close(h);
+    }
+    for (size_t i = 0; i < ks_json_len(gates); i++) {
+        ks_html_open(h, "tr");
+        ks_html_leaff(h, "td", NULL, "gate %s, s", ks_json_key(ks_json_at(gates, i)));
+        ks_html_leaff(h, "td", "num", "%.6g", ks_json_num(ks_json_at(gates, i), 0));
+        ks_html_close(h);
+    }
+    end_table(h);
+}
+
+/* ---- pages ---------------------------------------------------------------------------------------------------------- */
+
+static void trials_part(struct ks_html *h, const struct ks_json *r)
+{
+    if (ks_json_len(ks_json_get(r, "trials")) == 0)
+        return;
+    ks_html_leaf(h, "h2", NULL, "Speed-up over trials");
+    ks_chart_trials(h, r);
+    questions_table(h, r);
+    ks_html_leaf(h, "h2", NULL, "Predicted and measured");
+    ks_chart_predicted(h, r);
+    statements(h, r);
+    ks_html_leaf(h, "h2", NULL, "Gates");
+    gates_table(h, r);
+}
+
+void ks_report_html(const struct ks_json *report, struct ks_str *out)
+{
+    KS_AUTO_STR struct ks_str title = KS_STR_INIT;
+    ks_str_addf(&title, "kscc: %s", ks_json_get_str(report, "entry", ks_json_get_str(report, "key", "?")));
+    struct ks_html *h = ks_html_new(ks_str_cstr(&title), css);
+    head(h, report);
+    if (ks_json_len(ks_json_get(report, "points")) > 0) {
+        ks_html_leaf(h, "h2", NULL, "Timing points");
+        ks_chart_points(h, report);
+        points_table(h, report);
+    }
+    trials_part(h, report);
+    if (ks_json_get(ks_json_get(report, "layers"), "before")) {
+        ks_html_leaf(h, "h2", NULL, "Layers, before (grey) and after (green)");
+        ks_chart_layers(h, report);
+    }
+    if (ks_json_get(report, "diff")) {
+        ks_html_leaf(h, "h2", NULL, "What was changed");
+        ks_report_diff(h, ks_json_get_str(report, "diff", ""));
+    }
+    conversation(h, report);
+    ks_html_leaf(h, "h2", NULL, "Spent");
+    spend_table(h, report);
+    ks_html_finish(h, out);
+}
+
+void ks_report_index_html(const struct ks_json *reports, struct ks_str *out)
+{
+    static const char *const names[] = {"unit", "entry", "device", "result", "state", "trials", NULL};
+    struct ks_html *h = ks_html_new("kscc: results of a store", css);
+    ks_html_leaff(h, "h1", NULL, "%zu searches", ks_json_len(reports));
+    heads(h, names);
+    for (size_t i = 0; i < ks_json_len(reports); i++) {
+        const struct ks_json *r = ks_json_at(reports, i), *device = ks_json_get(r, "device");
+        KS_AUTO_STR struct ks_str speedup = KS_STR_INIT;
+        add_speedup(ks_json_get(r, "speedup"), "estimate", "lo", "hi", &speedup);
+        ks_html_open(h, "tr");
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(r, "unit", "?"));
+        ks_html_open(h, "td");
+        ks_html_open(h, "a");
+        ks_html_attr(h, "href", ks_json_get_str(r, "href", "#"));
+        ks_html_text(h, ks_json_get_str(r, "entry", ks_json_get_str(r, "key", "?")));
+        ks_html_close(h);
+        ks_html_close(h);
+        ks_html_leaff(h, "td", NULL, "%s %s", ks_json_get_str(device, "kind", "?"), ks_json_get_str(device, "arch", ""));
+        ks_html_leaff(h, "td", "num", "%s%s", ks_str_cstr(&speedup), ks_json_get_bool(r, "modelled", false) ? " modelled" : "");
+        ks_html_leaf(h, "td", NULL, ks_json_get_str(r, "state", "?"));
+        ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(ks_json_get(r, "spend"), "trials", 0));
+        ks_html_close(h);
+    }
+    end_table(h);
+    ks_html_finish(h, out);
+}

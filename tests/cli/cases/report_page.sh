@@ -1,0 +1,95 @@
+# The page of a report: one file that asks the network for nothing and runs nothing, well nested, the same data as the JSON, whatever a
+# trial's text holds and however many trials there are; an unfinished search and a store that cannot be written to have reports too.
+cat >check.py <<'P'
+import html.parser, sys
+class Page(html.parser.HTMLParser):
+    void = {"meta"}
+    def __init__(self):
+        super().__init__(); self.open = []; self.seen = {}; self.classes = {}; self.text = []
+    def handle_starttag(self, tag, attrs):
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+        for name, value in attrs:
+            if name == "class": self.classes[value] = self.classes.get(value, 0) + 1
+            if name in ("src", "srcset", "data", "action") or name.startswith("on"): sys.exit(f"attribute {name}={value}")
+            if name == "href" and not value.startswith("objects/"): sys.exit(f"link to {value}")
+        if tag not in self.void: self.open.append(tag)
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag: sys.exit(f"</{tag}> closes nothing")
+    def handle_startendtag(self, tag, attrs):
+        if tag not in self.void: sys.exit(f"<{tag}/> is not closed in HTML")
+    def handle_data(self, data): self.text.append(data)
+def page(path):
+    p = Page(); p.feed(open(path, encoding="utf-8").read()); p.close()
+    if p.open: sys.exit(f"left open: {p.open}")
+    for bad in ("script", "link", "img", "iframe", "object"):
+        if bad in p.seen: sys.exit(f"<{bad}> in the page")
+    return p
+P
+unit; good_candidate 1; candidate 2 'compute 1.9 the constant can be guessed' 'if (i < n) y[i] = 1.0f;'
+agent --kscc-agent=file:cand -c unit.cu -o unit.o
+expect_status 0
+dir=$(key_dir)
+run "$KSCC" report --all
+expect_status 0
+expect_file "${dir}report.html"; expect_file .kscc/index.html
+run "$KSCC" report --json
+expect_status 0
+cat >real.py <<'P'
+import json, sys
+sys.path.insert(0, ".")
+from check import page
+r = json.load(open("out")); p = page(sys.argv[1] + "report.html"); page(".kscc/index.html")
+text = "".join(p.text)
+trials = r["trials"]
+assert len(trials) == 2 and r["state"] == "certified" and r["modelled"], r
+assert any("gate" in t for t in trials) and any(t["outcome"] == "accepted" and t["best"] for t in trials), trials
+assert p.classes.get("good", 0) >= 1 and p.classes.get("asked", 0) == len(r["questions"]) > 0, p.classes
+assert f"{r['speedup']['estimate']:.3g}x" in text and "modelled speed-up" in text
+assert all(q["text"] in text for q in r["questions"]) and "+++ candidate" in text
+assert len(r["layers"]["before"]) > 0 and r["spend"]["wall_s"] > 0
+P
+python3 real.py "$dir" || fail "the page of the search is not right"
+
+# what a trace may hold: markup, many trials, trials without a time, a search that has not ended
+cat >made.py <<'P'
+import json, math, os, sys
+def make(key, n, text):
+    d = f"made/objects/{key}"; os.makedirs(d)
+    events = [{"ev": "start", "n": 1}, {"ev": "hypotheses", "hypotheses": [{"layer": "compute", "score": 0.5, "text": text}]}]
+    for i in range(n):
+        if i % 7 == 0: events.append({"ev": "question", "point": "start", "layer": "compute", "id": "x", "text": text})
+        events.append({"ev": "proposal", "agent": "a", "transform": text, "layer": "compute", "hypothesis": text, "predicted": 1.1})
+        good = i % 3 == 0
+        v = {"outcome": "accepted" if good else "rejected", "speedup": 1 + math.sqrt(i) / 10 if good else 0,
+             "gates": {"numerics": {"state": "pass" if good else "fail", "reason": text}}, "points": []}
+        events.append({"ev": "verdict", "phase": "trial", "verdict": v})
+    events.append({"ev": "message", "role": "assistant", "content": text})
+    events.append({"ev": "spend", "input_tokens": 1234, "n": 9})
+    with open(f"{d}/trace.jsonl", "w") as f: f.writelines(json.dumps(e) + "\n" for e in events); f.write('{"ev": "verd')
+make("a" * 64, 1, "</style><script>alert(1)</script> \u00e9 & \"<b>\" ]]>")
+make("b" * 64, 1000, "plain")
+make("c" * 64, 0, "")
+P
+python3 made.py
+run "$KSCC" report --kscc-dir=made --all
+expect_status 0
+cat >judge.py <<'P'
+import sys
+sys.path.insert(0, ".")
+from check import page
+one, many, none = (page(f"made/objects/{c * 64}/report.html") for c in "abc")
+assert "<script>alert(1)</script>" in "".join(one.text)
+assert many.seen["circle"] == 668, many.seen  # half in each chart
+assert many.classes["refused"] == 666 and many.classes["asked"] == 143, many.classes
+assert "has not ended" in "".join(none.text) and "circle" not in none.seen
+P
+python3 judge.py || fail "a made page is not right"
+run "$KSCC" report --kscc-dir=made --json bbbb
+python3 -c 'import json; r = json.load(open("out")); assert len(r["trials"]) == 1000 and r["spend"]["input_tokens"] == 1234 and "n" not in r["spend"] and r["state"] == "unfinished"' ||
+  fail "the JSON of a thousand trials is not right"
+run "$KSCC" report --json --all; expect_status 2
+run "$KSCC" report --nothing; expect_status 2
+if [ "$(id -u)" != 0 ]; then
+  chmod a-w made/objects/*; run "$KSCC" report --kscc-dir=made cccc
+  expect_status 0; expect_err "there is no page of this report"
+fi
