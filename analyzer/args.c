@@ -1,14 +1,15 @@
 #include "analyzer/args.h"
 
 #include <ctype.h>
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What becomes of an nvcc option that takes a value.  Options that take none and are not in `flags` below are dropped. */
+/* What becomes of an nvcc option that changes what a parse sees.  Which words are options is settled before (struct
+ * ks_parse_word); an option that is not here is dropped with its value. */
 enum action {
-    DROP, /* with its value */
-    LIST, /* split at commas; `clang` is put before each part */
+    LIST, /* split at commas; `first` is put before each part */
+    VALUE,
+    FLAG, /* `first` and `second` stand in its place */
     ARCH, /* names an architecture */
     STD,
     COMPILER, /* words for the host compiler: those that matter to a parse are kept */
@@ -16,170 +17,36 @@ enum action {
     STREAM
 };
 
-struct option {
-    const char *name;
+static const struct option {
+    const char *name; /* nvcc's long name */
     enum action action;
-    const char *clang;
-    bool glued; /* the value may follow without a space */
+    const char *first, *second;
+} options[] = {
+    {"", COMPILER, NULL, NULL},
+    {"compiler-options", COMPILER, NULL, NULL},
+    {"default-stream", STREAM, NULL, NULL},
+    {"define-macro", LIST, "-D", NULL},
+    {"device-c", FLAG, "-fgpu-rdc", "-D__CUDACC_RDC__=1"},
+    {"device-debug", FLAG, "-D__CUDACC_DEBUG__=1", NULL},
+    {"dlink-time-opt", FLAG, "-fgpu-rdc", "-D__CUDACC_RDC__=1"},
+    {"expt-extended-lambda", FLAG, "-D__CUDACC_EXTENDED_LAMBDA__=1", NULL},
+    {"expt-relaxed-constexpr", FLAG, "-D__CUDACC_RELAXED_CONSTEXPR__=1", NULL},
+    {"extended-lambda", FLAG, "-D__CUDACC_EXTENDED_LAMBDA__=1", NULL},
+    {"extensible-whole-program", FLAG, "-D__CUDACC_EWP__=1", NULL},
+    {"ftemplate-depth", VALUE, "-ftemplate-depth=", NULL},
+    {"generate-code", ARCH, NULL, NULL},
+    {"gpu-architecture", ARCH, NULL, NULL},
+    {"include-path", LIST, "-I", NULL},
+    {"pre-include", LIST, "-include", NULL},
+    {"relocatable-device-code", RDC, NULL, NULL},
+    {"std", STD, NULL, NULL},
+    {"system-include", LIST, "-isystem", NULL},
+    {"undefine-macro", LIST, "-U", NULL},
 };
 
-/* Every option of nvcc that takes a value, short form first. */
-static const struct option options[] = {
-    {"-D", LIST, "-D", true},
-    {"--define-macro", LIST, "-D", false},
-    {"-U", LIST, "-U", true},
-    {"--undefine-macro", LIST, "-U", false},
-    {"-I", LIST, "-I", true},
-    {"--include-path", LIST, "-I", false},
-    {"-isystem", LIST, "-isystem", false},
-    {"--system-include", LIST, "-isystem", false},
-    {"-include", LIST, "-include", false},
-    {"--pre-include", LIST, "-include", false},
-    {"-std", STD, NULL, false},
-    {"--std", STD, NULL, false},
-    {"-arch", ARCH, NULL, false},
-    {"--gpu-architecture", ARCH, NULL, false},
-    {"-gencode", ARCH, NULL, false},
-    {"--generate-code", ARCH, NULL, false},
-    {"-rdc", RDC, NULL, false},
-    {"--relocatable-device-code", RDC, NULL, false},
-    {"-default-stream", STREAM, NULL, false},
-    {"--default-stream", STREAM, NULL, false},
-    {"-Xcompiler", COMPILER, NULL, false},
-    {"--compiler-options", COMPILER, NULL, false},
-    {"-x", DROP, NULL, false},
-    {"--x", DROP, NULL, false},
-    {"-o", DROP, NULL, false},
-    {"--output-file", DROP, NULL, false},
-    {"-l", DROP, NULL, true},
-    {"--library", DROP, NULL, false},
-    {"-L", DROP, NULL, true},
-    {"--library-path", DROP, NULL, false},
-    {"-O", DROP, NULL, true},
-    {"--optimize", DROP, NULL, false},
-    {"-t", DROP, NULL, true},
-    {"--threads", DROP, NULL, false},
-    {"-odir", DROP, NULL, false},
-    {"--output-directory", DROP, NULL, false},
-    {"-ccbin", DROP, NULL, false},
-    {"--compiler-bindir", DROP, NULL, false},
-    {"-arbin", DROP, NULL, false},
-    {"--archiver-binary", DROP, NULL, false},
-    {"-cudart", DROP, NULL, false},
-    {"--cudart", DROP, NULL, false},
-    {"-cudadevrt", DROP, NULL, false},
-    {"--cudadevrt", DROP, NULL, false},
-    {"-ldir", DROP, NULL, false},
-    {"--libdevice-directory", DROP, NULL, false},
-    {"-target-dir", DROP, NULL, false},
-    {"--target-directory", DROP, NULL, false},
-    {"-opt-info", DROP, NULL, false},
-    {"--optimization-info", DROP, NULL, false},
-    {"-dopt", DROP, NULL, false},
-    {"--dopt", DROP, NULL, false},
-    {"-ftemplate-backtrace-limit", DROP, NULL, false},
-    {"--ftemplate-backtrace-limit", DROP, NULL, false},
-    {"-ftemplate-depth", DROP, NULL, false},
-    {"--ftemplate-depth", DROP, NULL, false},
-    {"-m", DROP, NULL, false},
-    {"--machine", DROP, NULL, false},
-    {"-Xlinker", DROP, NULL, false},
-    {"--linker-options", DROP, NULL, false},
-    {"-Xarchive", DROP, NULL, false},
-    {"--archive-options", DROP, NULL, false},
-    {"-Xptxas", DROP, NULL, false},
-    {"--ptxas-options", DROP, NULL, false},
-    {"-Xnvlink", DROP, NULL, false},
-    {"--nvlink-options", DROP, NULL, false},
-    {"-Xcudafe", DROP, NULL, false},
-    {"-Xcicc", DROP, NULL, false},
-    {"-Xfatbin", DROP, NULL, false},
-    {"-static-global-template-stub", DROP, NULL, false},
-    {"--static-global-template-stub", DROP, NULL, false},
-    {"-device-entity-has-hidden-visibility", DROP, NULL, false},
-    {"--device-entity-has-hidden-visibility", DROP, NULL, false},
-    {"-split-compile", DROP, NULL, false},
-    {"--split-compile", DROP, NULL, false},
-    {"-split-compile-extended", DROP, NULL, false},
-    {"--split-compile-extended", DROP, NULL, false},
-    {"-fdevice-time-trace", DROP, NULL, false},
-    {"--fdevice-time-trace", DROP, NULL, false},
-    {"-keep-dir", DROP, NULL, false},
-    {"--keep-dir", DROP, NULL, false},
-    {"-time", DROP, NULL, false},
-    {"--time", DROP, NULL, false},
-    {"-run-args", DROP, NULL, false},
-    {"--run-args", DROP, NULL, false},
-    {"-idp", DROP, NULL, false},
-    {"--input-drive-prefix", DROP, NULL, false},
-    {"-ddp", DROP, NULL, false},
-    {"--dependency-drive-prefix", DROP, NULL, false},
-    {"-dp", DROP, NULL, false},
-    {"--drive-prefix", DROP, NULL, false},
-    {"-MT", DROP, NULL, false},
-    {"--dependency-target-name", DROP, NULL, false},
-    {"-MF", DROP, NULL, false},
-    {"--dependency-output", DROP, NULL, false},
-    {"-code", DROP, NULL, false},
-    {"--gpu-code", DROP, NULL, false},
-    {"-e", DROP, NULL, false},
-    {"--entries", DROP, NULL, false},
-    {"-maxrregcount", DROP, NULL, false},
-    {"--maxrregcount", DROP, NULL, false},
-    {"-ftz", DROP, NULL, false},
-    {"--ftz", DROP, NULL, false},
-    {"-prec-div", DROP, NULL, false},
-    {"--prec-div", DROP, NULL, false},
-    {"-prec-sqrt", DROP, NULL, false},
-    {"--prec-sqrt", DROP, NULL, false},
-    {"-fmad", DROP, NULL, false},
-    {"--fmad", DROP, NULL, false},
-    {"-Werror", DROP, NULL, false},
-    {"--Werror", DROP, NULL, false},
-    {"-diag-error", DROP, NULL, false},
-    {"--diag-error", DROP, NULL, false},
-    {"-diag-suppress", DROP, NULL, false},
-    {"--diag-suppress", DROP, NULL, false},
-    {"-diag-warn", DROP, NULL, false},
-    {"--diag-warn", DROP, NULL, false},
-    {"-hls", DROP, NULL, false},
-    {"--host-linker-script", DROP, NULL, false},
-    {"-brief-diag", DROP, NULL, false},
-    {"--brief-diagnostics", DROP, NULL, false},
-    {"-jtd", DROP, NULL, false},
-    {"--jump-table-density", DROP, NULL, false},
-    {"-device-stack-protector", DROP, NULL, false},
-    {"--device-stack-protector", DROP, NULL, false},
-    {"-compress-mode", DROP, NULL, false},
-    {"--compress-mode", DROP, NULL, false},
-    {"-frandom-seed", DROP, NULL, false},
-    {"--frandom-seed", DROP, NULL, false},
-    {"-sanitize", DROP, NULL, false},
-    {"--sanitize", DROP, NULL, false},
-    {"-qpp-config", DROP, NULL, false},
-    {"--qpp-config", DROP, NULL, false},
-    {"-optf", DROP, NULL, false},
-    {"--options-file", DROP, NULL, false},
-};
-
-/* Options without a value that change what a parse sees. */
-static const struct {
-    const char *name, *first, *second;
-} flags[] = {
-    {"-dc", "-fgpu-rdc", "-D__CUDACC_RDC__=1"},
-    {"--device-c", "-fgpu-rdc", "-D__CUDACC_RDC__=1"},
-    {"-expt-relaxed-constexpr", "-D__CUDACC_RELAXED_CONSTEXPR__=1", NULL},
-    {"--expt-relaxed-constexpr", "-D__CUDACC_RELAXED_CONSTEXPR__=1", NULL},
-    {"-extended-lambda", "-D__CUDACC_EXTENDED_LAMBDA__=1", NULL},
-    {"--extended-lambda", "-D__CUDACC_EXTENDED_LAMBDA__=1", NULL},
-    {"-expt-extended-lambda", "-D__CUDACC_EXTENDED_LAMBDA__=1", NULL},
-    {"--expt-extended-lambda", "-D__CUDACC_EXTENDED_LAMBDA__=1", NULL},
-    {"-G", "-D__CUDACC_DEBUG__=1", NULL},
-    {"--device-debug", "-D__CUDACC_DEBUG__=1", NULL},
-};
-
-/* Words handed to the host compiler that matter to a parse; -m and -f by prefix. */
-static const char *const kept_prefixes[] = {"-D", "-U", "-I", "-f", "-std=", "-pthread"};
+/* Words handed to the host compiler that matter to a parse: by their beginning, or with the word after them. */
+static const char *const kept_prefixes[] = {"-D", "-U", "-I", "-f", "-m", "-std=", "-pthread"};
+static const char *const kept_pairs[] = {"-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros"};
 
 /* Calls `use` for each part of a comma list; "a,b", double quotes and \, protect. */
 static void each_part(const char *list, void (*use)(const char *part, void *ctx), void *ctx)
@@ -206,7 +73,8 @@ static void each_part(const char *list, void (*use)(const char *part, void *ctx)
 struct sink {
     struct ks_args *out;
     const char *prefix;
-    char arch[16]; /* the highest sm_ seen */
+    const char *pair; /* a word for the host compiler whose value comes next */
+    char arch[16];    /* the highest sm_ seen */
     int arch_number;
     bool has_std;
 };
@@ -225,6 +93,17 @@ static void add_part(const char *part, void *ctx)
 static void add_compiler_word(const char *part, void *ctx)
 {
     struct sink *s = ctx;
+    if (s->pair) {
+        ks_args_add(s->out, s->pair);
+        ks_args_add(s->out, part);
+        s->pair = NULL;
+        return;
+    }
+    for (size_t i = 0; i < sizeof kept_pairs / sizeof *kept_pairs; i++)
+        if (ks_streq(part, kept_pairs[i])) {
+            s->pair = kept_pairs[i];
+            return;
+        }
     for (size_t i = 0; i < sizeof kept_prefixes / sizeof *kept_prefixes; i++) {
         if (ks_str_starts(part, kept_prefixes[i]) && strlen(part) > 2) {
             s->has_std |= ks_str_starts(part, "-std=");
@@ -253,12 +132,18 @@ static void note_arch(struct sink *s, const char *value)
 
 static void apply(struct sink *s, const struct option *o, const char *value)
 {
-    s->prefix = o->clang;
+    s->prefix = o->first;
     switch (o->action) {
-    case DROP:
-        break;
     case LIST:
         each_part(value, add_part, s);
+        break;
+    case VALUE:
+        ks_args_addf(s->out, "%s%s", o->first, value);
+        break;
+    case FLAG:
+        ks_args_add(s->out, o->first);
+        if (o->second)
+            ks_args_add(s->out, o->second);
         break;
     case ARCH:
         note_arch(s, value);
@@ -285,65 +170,53 @@ static void apply(struct sink *s, const struct option *o, const char *value)
     }
 }
 
-/* The option that `word` is, with *ret_value its value when that is part of the word. */
-static const struct option *find_option(const char *word, const char **ret_value)
+static void map_words(struct sink *s, const struct ks_parse_options *opt)
 {
-    const struct option *glued = NULL;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        size_t len = strlen(options[i].name);
-        if (strncmp(word, options[i].name, len) != 0)
-            continue;
-        if (word[len] == '\0' || word[len] == '=') {
-            *ret_value = word[len] ? word + len + 1 : NULL;
-            return &options[i];
-        }
-        if (options[i].glued)
-            glued = &options[i];
-    }
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (ks_streq(word, flags[i].name))
-            return NULL; /* -lineinfo would do as -l ineinfo, but a flag is never a glued value */
-    }
-    static const char *const not_glued[] = {"-lineinfo", "-link", "-lib", "-lto", "-ltoir", "-list-gpu-arch", "-list-gpu-code"};
-    for (size_t i = 0; i < sizeof not_glued / sizeof *not_glued; i++) {
-        if (ks_streq(word, not_glued[i]))
-            return NULL;
-    }
-    if (glued)
-        *ret_value = word + 2;
-    return glued;
+    for (size_t i = 0; i < opt->n_words; i++)
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++)
+            if (ks_streq(opt->words[i].name, options[k].name))
+                apply(s, &options[k], opt->words[i].value ? opt->words[i].value : "");
 }
 
-static void map_words(struct sink *s, char *const *argv)
+size_t ks_clang_option_names(const char *const **ret_names)
 {
-    for (size_t i = 0; argv[i]; i++) {
-        const char *value = NULL;
-        const struct option *o = argv[i][0] == '-' ? find_option(argv[i], &value) : NULL;
-        if (o && !value && argv[i + 1])
-            value = argv[++i];
-        if (o) {
-            apply(s, o, value ? value : "");
-            continue;
-        }
-        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) {
-            if (!ks_streq(argv[i], flags[k].name))
-                continue;
-            ks_args_add(s->out, flags[k].first);
-            if (flags[k].second)
-                ks_args_add(s->out, flags[k].second);
-        }
-    }
+    static const char *names[sizeof options / sizeof *options];
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        names[i] = options[i].name;
+    *ret_names = names;
+    return sizeof options / sizeof *options;
 }
 
-/* The host compiler's own headers, omp.h among them, behind all others; the newest version installed. */
-static void add_host_headers(struct ks_args *out)
+/* "13.0.88": what nvcc defines of itself. */
+static void add_version(const struct ks_parse_options *opt, struct ks_args *out)
 {
-    glob_t found;
-    if (glob("/usr/lib/gcc/*/*/include", 0, NULL, &found) == 0) {
-        ks_args_add(out, "-idirafter");
-        ks_args_add(out, found.gl_pathv[found.gl_pathc - 1]);
-    }
-    globfree(&found);
+    int major = 0, minor = 0, build = 0;
+    if (!opt->toolkit_version || sscanf(opt->toolkit_version, "%d.%d.%d", &major, &minor, &build) < 2)
+        return;
+    ks_args_addf(out, "-D__CUDACC_VER_MAJOR__=%d", major);
+    ks_args_addf(out, "-D__CUDACC_VER_MINOR__=%d", minor);
+    ks_args_addf(out, "-D__CUDACC_VER_BUILD__=%d", build);
+    ks_args_addf(out, "-D__CUDA_API_VER_MAJOR__=%d", major);
+    ks_args_addf(out, "-D__CUDA_API_VER_MINOR__=%d", minor);
+}
+
+/* The host compiler that nvcc would call: its standard library, its version and, behind all others, its own headers (omp.h). */
+static void add_host_compiler(const struct ks_parse_options *opt, struct ks_args *out)
+{
+    if (opt->gnuc_version)
+        ks_args_addf(out, "-fgnuc-version=%s", opt->gnuc_version);
+    if (!opt->gcc_dir)
+        return;
+    ks_args_addf(out, "--gcc-install-dir=%s", opt->gcc_dir);
+    ks_args_add(out, "-idirafter");
+    ks_args_addf(out, "%s/include", opt->gcc_dir);
+}
+
+/* The architecture nvcc takes when none is named. */
+static const char *default_arch(const struct ks_parse_options *opt)
+{
+    int major = 0;
+    return opt->toolkit_version && sscanf(opt->toolkit_version, "%d", &major) == 1 && major < 13 ? "sm_52" : "sm_75";
 }
 
 void ks_clang_args(const struct ks_parse_options *opt, struct ks_args *out)
@@ -357,19 +230,16 @@ void ks_clang_args(const struct ks_parse_options *opt, struct ks_args *out)
     ks_args_add(out, "-Wno-unknown-cuda-version");
     ks_args_add(out, "-w");
     ks_args_add(out, "-ferror-limit=0");
-    ks_args_add(out, "-D__CUDACC_VER_MAJOR__=13");
-    ks_args_add(out, "-D__CUDACC_VER_MINOR__=0");
-    ks_args_add(out, "-D__CUDACC_VER_BUILD__=88");
+    add_version(opt, out);
     if (opt->shim_dir) {
         ks_args_add(out, "-include");
         ks_args_addf(out, "%s/kscc_clang_shim.h", opt->shim_dir);
     }
-    if (opt->nvcc_argv && opt->nvcc_argv[0])
-        map_words(&s, opt->nvcc_argv + 1);
+    map_words(&s, opt);
     ks_args_add(out, "-isystem");
     ks_args_addf(out, "%s/include/cccl", cuda);
-    ks_args_addf(out, "--cuda-gpu-arch=%s", s.arch[0] ? s.arch : "sm_75");
+    ks_args_addf(out, "--cuda-gpu-arch=%s", s.arch[0] ? s.arch : default_arch(opt));
     if (!s.has_std)
         ks_args_add(out, "-std=c++17");
-    add_host_headers(out);
+    add_host_compiler(opt, out);
 }

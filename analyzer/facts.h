@@ -356,12 +356,23 @@ struct ks_facts {
     bool has_main;
 };
 
-/* What nvcc's words mean for the parse.  Words as nvcc got them, options files and environment already expanded. */
+/* One option of the line as nvcc reads it: its long name without dashes ("define-macro"), and its value, NULL without one.  The
+ * name "" is for a word that nvcc does not know and hands to the host compiler. */
+struct ks_parse_word {
+    const char *name;
+    const char *value;
+};
+
+/* What the parse needs of nvcc's line and of the programs behind it.  Which words of a line are options, and which are values of
+ * the option before them, is known to whoever fills this in; options that do not matter to a parse may be among them. */
 struct ks_parse_options {
-    char *const
-        *nvcc_argv; /* NULL-terminated, argv[0] first; only -I -D -U -include -isystem -std -x -arch -gencode -rdc ... matter */
-    const char *cuda_path; /* toolkit root, "/usr/local/cuda" */
-    const char *shim_dir;  /* folder of kscc_clang_shim.h */
+    const struct ks_parse_word *words; /* options files and environment expanded */
+    size_t n_words;
+    const char *cuda_path;       /* toolkit root, "/usr/local/cuda" */
+    const char *toolkit_version; /* of nvcc, "13.0.88" */
+    const char *gnuc_version;    /* what the host compiler says it is: __GNUC__ and so on, "12.2.0"; NULL: libclang's own */
+    const char *gcc_dir;         /* of the host compiler's library: beside it are its headers; NULL: libclang chooses */
+    const char *shim_dir;        /* folder of kscc_clang_shim.h */
 };
 
 /* Parses `path` (text `source`, so that unsaved candidates can be analysed) and derives the facts.  Diagnostics of the parse go

@@ -7,7 +7,7 @@
 #include "driver/commands.h"
 #include "driver/entry_check.h"
 #include "driver/nvcc.h"
-#include "driver/paths.h"
+#include "driver/parse_line.h"
 #include "driver/say.h"
 #include "driver/signature.h"
 #include "driver/unit.h"
@@ -68,10 +68,8 @@ static bool parse(struct looked *l)
 {
     struct ks_diags diags;
     struct ks_err err;
-    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
-    ks_paths_shim(&shim);
-    struct ks_parse_options opt = {
-        .nvcc_argv = l->unit.build_argv.v, .cuda_path = l->unit.cuda_path, .shim_dir = ks_str_cstr(&shim)};
+    struct ks_parse_options opt;
+    ks_unit_parse_options(&l->unit, &opt);
     ks_diags_init(&diags);
     enum ks_code code =
         ks_facts_parse(l->unit.path, l->unit.source, l->unit.source_len, &opt, &l->arena, &diags, &l->facts, &err);

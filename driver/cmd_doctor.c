@@ -3,6 +3,7 @@
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/nvcc.h"
+#include "driver/parse_line.h"
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "analyzer/facts.h"
@@ -51,13 +52,12 @@ static void check_analyzer(const struct ks_toolkit *t)
     struct ks_diags diags;
     struct ks_facts *facts;
     struct ks_err err;
-    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
+    struct ks_parse_options opt;
     char *const argv[] = {"nvcc", "-c", "doctor.cu", NULL};
     if (!t->top)
         return;
-    ks_paths_shim(&shim);
-    struct ks_parse_options opt = {.nvcc_argv = argv, .cuda_path = t->top, .shim_dir = ks_str_cstr(&shim)};
     ks_arena_init(&arena);
+    ks_parse_options_of(argv, t->top, t->version, &arena, &opt);
     ks_diags_init(&diags);
     bool ok =
         ks_facts_parse("doctor.cu", unit, strlen(unit), &opt, &arena, &diags, &facts, &err) == KS_OK && facts->n_kernels == 1;

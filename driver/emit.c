@@ -1,5 +1,6 @@
 #include "driver/emit.h"
 
+#include "driver/host_compiler.h"
 #include "driver/work_dir.h"
 
 #include "base/file.h"
@@ -186,18 +187,6 @@ static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *e
     return code;
 }
 
-/* nvcc's host compiler as the user chose it, for one C file without includes of its own. */
-static const char *host_compiler(const struct ks_unit *u)
-{
-    const char *given = ks_cmdline_value(u->cmdline, "compiler-bindir");
-    if (!given)
-        given = getenv("NVCC_CCBIN");
-    struct stat st;
-    if (!given || stat(given, &st) < 0)
-        return given ? given : "gcc";
-    return S_ISDIR(st.st_mode) ? ks_arena_printf(u->arena, "%s/gcc", given) : given;
-}
-
 static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *err)
 {
     const struct ks_emission *x = &e->entries[i];
@@ -209,7 +198,8 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
                               err));
     KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
     /* position independent code serves every way of linking; no contraction: the contract's values are not fused either */
-    char *const argv[] = {(char *)host_compiler(e->u),
+    KS_AUTO_FREE char *compiler = ks_host_compiler_choose(ks_cmdline_value(e->u->cmdline, "compiler-bindir"), false);
+    char *const argv[] = {compiler ? compiler : "gcc",
                           "-x",
                           "c",
                           "-std=gnu11",

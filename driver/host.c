@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "driver/host_compiler.h"
 #include "driver/nvcc.h"
 
 #include <stdlib.h>
@@ -210,45 +211,6 @@ static void read_words(struct reading *r, char *const *words, const bool *ours, 
     }
 }
 
-/* ---- the compiler --------------------------------------------------------------------------------------------------- */
-
-/* NVCC_CCBIN as nvcc reads it, a folder or a program, in the spelling for the language: "g++-12" is "gcc-12" for C.  NULL: not
- * set or not to be found.  Caller frees. */
-static char *from_ccbin(const char *given, bool cxx)
-{
-    static const char *const names[][2] = {{"clang++", "clang"}, {"g++", "gcc"}, {"c++", "cc"}};
-    struct stat st;
-    KS_AUTO_STR struct ks_str name = KS_STR_INIT;
-    char *path = NULL;
-    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) {
-        ks_str_addf(&name, "%s/%s", given, cxx ? "g++" : "gcc");
-        return ks_xstrdup(ks_str_cstr(&name));
-    }
-    const char *base = ks_path_base(given);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *from = names[i][cxx ? 1 : 0], *to = names[i][cxx ? 0 : 1], *at = strstr(base, from);
-        if (!at || strstr(base, to) == at)
-            continue;
-        ks_str_addf(&name, "%.*s%s%s", (int)(at - given), given, to, at + strlen(from));
-        if (ks_path_search(ks_str_cstr(&name), &path, NULL) == KS_OK && ks_file_is_executable(path))
-            return path;
-        free(path);
-        break;
-    }
-    path = NULL;
-    return ks_path_search(given, &path, NULL) == KS_OK ? path : NULL;
-}
-
-static char *find_compiler(bool cxx)
-{
-    const char *ccbin = getenv("NVCC_CCBIN");
-    char *path = ccbin && *ccbin ? from_ccbin(ccbin, cxx) : NULL;
-    if (path && !ks_nvcc_is_self(path))
-        return path;
-    free(path);
-    return ks_host_compiler_find(cxx);
-}
-
 /* ---- the decision --------------------------------------------------------------------------------------------------- */
 
 static bool is_host_line(const struct reading *r)
@@ -278,7 +240,7 @@ bool ks_host_takes(const struct ks_call *call, struct ks_args *out, enum ks_code
         read_libraries(&r);
     bool takes = is_host_line(&r);
     bool cxx = r.cxx ? !r.c : !r.c && r.cxx_objects;
-    KS_AUTO_FREE char *path = takes ? find_compiler(cxx) : NULL;
+    KS_AUTO_FREE char *path = takes ? ks_host_compiler_choose(NULL, cxx) : NULL;
     if (takes && !path)
         *ret_code = ks_fail(err, KS_ERR_NOT_FOUND, "cannot find '%s'", cxx ? "g++" : "gcc");
     if (takes && path) {

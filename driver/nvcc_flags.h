@@ -20,7 +20,7 @@ enum ks_flag_form { KS_FORM_NONE, KS_FORM_VALUE, KS_FORM_OPTIONAL, KS_FORM_LIST,
 #define KS_FLAG_OPAQUE     0x0080u /* makes the agent stand aside */
 #define KS_FLAG_HIDDEN     0x0100u /* nvcc takes it, --help does not list it */
 #define KS_FLAG_NOISE      0x0200u /* changes logs, temporary files or parallelism, not the object: left out of candidate builds */
-#define KS_FLAG_PARSE      0x0400u /* changes what the preprocessor sees */
+#define KS_FLAG_PARSE      0x0400u /* changes what the analyzer sees (analyzer/args.c) */
 #define KS_FLAG_FILES      0x0800u /* --options-file */
 #define KS_FLAG_FORWARD    0x1000u /* unknown words go to the host tools */
 #define KS_FLAG_CCBIN      0x2000u /* host compiler */

@@ -7,7 +7,7 @@
 #include "driver/device_choice.h"
 #include "driver/emit.h"
 #include "driver/entry.h"
-#include "driver/paths.h"
+#include "driver/parse_line.h"
 #include "driver/say.h"
 #include "driver/stats.h"
 #include "driver/stop.h"
@@ -94,11 +94,7 @@ static bool read_facts(struct pipeline *p)
 {
     struct ks_diags diags;
     struct ks_err err;
-    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
-    ks_paths_shim(&shim);
-    p->parse = (struct ks_parse_options){.nvcc_argv = p->unit.build_argv.v,
-                                         .cuda_path = p->unit.cuda_path,
-                                         .shim_dir = ks_arena_strdup(&p->arena, ks_str_cstr(&shim))};
+    ks_unit_parse_options(&p->unit, &p->parse);
     ks_diags_init(&diags);
     enum ks_code code =
         ks_facts_parse(p->unit.path, p->unit.source, p->unit.source_len, &p->parse, &p->arena, &diags, &p->facts, &err);

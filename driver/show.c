@@ -2,7 +2,7 @@
 
 #include "analyzer/args.h"
 #include "driver/host.h"
-#include "driver/paths.h"
+#include "driver/parse_line.h"
 #include "driver/say.h"
 #include "driver/stand_aside.h"
 #include "driver/unit.h"
@@ -37,7 +37,6 @@ static void show_libclang(const struct ks_call *call, const char *nvcc, size_t i
     struct ks_arena arena;
     struct ks_err err;
     KS_AUTO_ARGS struct ks_args line;
-    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
     ks_args_init(&line);
     ks_arena_init(&arena);
     if (ks_unit_open(&call->cmdline, &call->settings, nvcc, input, &arena, &unit, &err) != KS_OK) {
@@ -45,8 +44,8 @@ static void show_libclang(const struct ks_call *call, const char *nvcc, size_t i
         ks_arena_release(&arena);
         return;
     }
-    ks_paths_shim(&shim);
-    struct ks_parse_options opt = {.nvcc_argv = unit.build_argv.v, .cuda_path = unit.cuda_path, .shim_dir = ks_str_cstr(&shim)};
+    struct ks_parse_options opt;
+    ks_unit_parse_options(&unit, &opt);
     ks_clang_args(&opt, &line);
     ks_args_add(&line, unit.path);
     show_line("libclang", line.v);

@@ -3,16 +3,16 @@
 # left behind must be equal, once nvcc's own differences from run to run are out of the way: names of temporary files, heap addresses
 # in names of replayed output, times, and build ids made of bytes that hold such names.
 #
-#   run.sh KSCC [-j JOBS] [-f wrapper|symlink|copy|hardlink] [-u USER] [PATTERN]
+#   run.sh KSCC [-j JOBS] [-f FORM,FORM...] [-u USER] [PATTERN]
 #
-#   -f  how kscc is called: itself (default), or under the name nvcc by a link, a copy or a hard link
+#   -f  how kscc is called: wrapper is itself (default); symlink, copy and hardlink are that under the name nvcc.  nvcc runs once for all.
 #   -u  run the cases as this user (root only)
 # Closing line: N passed, N failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 KSCC=$(realpath "$1"); shift
-jobs=$(nproc) form=wrapper user=
-while getopts j:f:u: o; do case $o in j) jobs=$OPTARG ;; f) form=$OPTARG ;; u) user=$OPTARG ;; *) exit 2 ;; esac; done
+jobs=$(nproc) forms=wrapper user=
+while getopts j:f:u: o; do case $o in j) jobs=$OPTARG ;; f) forms=${OPTARG//,/ } ;; u) user=$OPTARG ;; *) exit 2 ;; esac; done
 shift $((OPTIND - 1))
 pattern=${1:-.}
 export LC_ALL=C NVCC=${REAL_NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -21,14 +21,21 @@ unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN GCC_COLORS MAKEFLAGS MFLAG
 T=$(mktemp -d "${TMPDIR:-/tmp}/kscc-conformance.XXXXXX") || exit 2
 trap 'chmod -R u+w "$T"; rm -rf "$T"' EXIT
 chmod 755 "$T"
-mkdir "$T/called" "$T/results"
-case $form in
-wrapper) called=$KSCC ;;
-symlink) called=$T/called/nvcc; ln -s "$KSCC" "$called" ;;
-copy) called=$T/called/nvcc; cp "$KSCC" "$called" ;;
-hardlink) called=$T/called/nvcc; ln "$KSCC" "$called" 2>/dev/null || cp "$KSCC" "$called" ;;
-*) exit 2 ;;
-esac
+if [ -n "$user" ] && ! setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups test -x "$KSCC" 2>/dev/null; then
+    echo "skipped: cannot run $KSCC as $user (only root becomes somebody else, and every folder above it must let others in)"; exit 77
+fi
+mkdir "$T/results"
+declare -A called=()
+for form in $forms; do
+    called[$form]=$T/$form/nvcc; mkdir "$T/$form"
+    case $form in
+    wrapper) called[$form]=$KSCC ;;
+    symlink) ln -s "$KSCC" "${called[$form]}" ;;
+    copy) cp "$KSCC" "${called[$form]}" ;;
+    hardlink) ln "$KSCC" "${called[$form]}" 2>/dev/null || cp "$KSCC" "${called[$form]}" ;;
+    *) exit 2 ;;
+    esac
+done
 
 # ---- what the cases work on
 fixtures=$T/fixtures
@@ -51,6 +58,17 @@ printf -- '-ptx -o file.ptx' >ptx.optf
 printf -- '-DX1="one two"\r\n-DX2=a\\ b -optf nested.optf' >quotes.optf
 printf -- '-DX3=3 "-E"\n' >nested.optf
 printf -- '-o' >open.optf
+printf -- '-V' >version.optf
+printf -- '-o -O-agent -ptx -I --kscc-fresh' >values.optf
+printf -- '-forward-unknown-to-host-compiler' >forward.optf
+printf -- '-ptx\n-o inputs.ptx\na.cu' >inputs.optf
+printf -- '-optf loop.optf' >loop.optf
+printf -- '# -E\n-E' >hash.optf
+printf -- "-DX1='a b' -DX2='c'" >apostrophe.optf
+printf -- '-o\rcr.ptx\r' >cr.optf
+printf -- '-DX1=1\0-DX2=2' >nul.optf
+: >empty.optf
+printf 'extern __device__ int ext();\n__global__ void k(int *p) { *p = ext(); }\nint main() {}\n' >undef.cu
 cp a.cu 'sp ace.cu'; cp a.cu noext; cp a.cu sub/a.cu
 gcc -c c.c -o oo.o && ar rcD libla.a oo.o || exit 2
 for g in gcc g++; do
@@ -98,18 +116,21 @@ run_with() { # run_with COMPILER RESULTS COMMAND
     chmod -R u+w .; cd ..
 }
 one() { # one NAME STATUS COMMAND
-    local dir=$T/case.$1
+    local dir=$T/case.$1 status form result=passed
     mkdir "$dir"; [ -z "$user" ] || chown "$user" "$dir"
     cd "$dir" || return
     run_with "$NVCC" "$dir/want" "$3"
-    run_with "$called" "$dir/got" "$3"
-    local got_status
-    got_status=$(sed -n '1s/status //p' want.all)
-    if [ "$got_status" != "$2" ]; then
-        echo "FAILED $1: nvcc itself ends with $got_status, expected $2"; sed 1,2d want.all | head -5; echo failed >"$T/results/$1"
-    elif cmp -s want.all got.all; then echo passed >"$T/results/$1"
-    else echo "FAILED $1"; diff want.all got.all | head -20; echo failed >"$T/results/$1"
+    status=$(sed -n '1s/status //p' want.all)
+    if [ "$status" != "$2" ]; then
+        echo "FAILED $1: nvcc itself ends with $status, expected $2"; sed 1,2d want.all | head -5; result=failed
+    else
+        for form in $forms; do
+            run_with "${called[$form]}" "$dir/got" "$3"
+            cmp -s want.all got.all && continue
+            echo "FAILED $1 ($form)"; diff want.all got.all | head -20; result=failed
+        done
     fi
+    echo $result >"$T/results/$1"
     chmod -R u+w "$dir"; rm -rf "$dir"
 }
 

@@ -5,6 +5,7 @@
 #include "analyzer/hypothesis.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "tests/unit/parse_options.h"
 #include "tests/unit/test.h"
 
 #include <glob.h>
@@ -41,7 +42,8 @@ static void describe(const char *path, struct ks_str *out)
     ks_diags_init(&diags);
     CHECK_OK(ks_file_read(path, KS_MAX_SOURCE_BYTES, &text, &err));
     read_flags(&text, &words);
-    struct ks_parse_options opt = {.nvcc_argv = words.v, .cuda_path = KSCC_CUDA_ROOT, .shim_dir = KSCC_SOURCE_DIR "/analyzer"};
+    struct ks_parse_options opt;
+    parse_options(words.v, &arena, &opt);
     enum ks_code code = ks_facts_parse(ks_path_base(path), ks_str_cstr(&text), text.len, &opt, &arena, &diags, &facts, &err);
     if (code == KS_OK) {
         struct ks_hypotheses h;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "tests/unit/parse_options.h"
 
 #include <string.h>
 
@@ -23,7 +24,8 @@ static inline void unit_parse_words(struct unit *u, const char *path, const char
     memset(u, 0, sizeof *u);
     ks_arena_init(&u->arena);
     ks_diags_init(&u->diags);
-    struct ks_parse_options opt = {.nvcc_argv = words, .cuda_path = KSCC_CUDA_ROOT, .shim_dir = KSCC_SOURCE_DIR "/analyzer"};
+    struct ks_parse_options opt;
+    parse_options(words, &u->arena, &opt);
     u->code = ks_facts_parse(path, text, strlen(text), &opt, &u->arena, &u->diags, &u->facts, &u->err);
 }
 

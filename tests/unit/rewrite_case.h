@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "harness/contract.h"
 #include "rewriter/transform.h"
+#include "tests/unit/parse_options.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ struct rewrite_case {
 static inline bool case_open(struct rewrite_case *c, const char *path, const char *source, size_t len)
 {
     static char *nvcc_argv[] = {"nvcc", "-arch=sm_90a", NULL};
-    struct ks_parse_options opt = {nvcc_argv, KSCC_CUDA_ROOT, KSCC_SOURCE_DIR "/analyzer"};
+    struct ks_parse_options opt;
     struct ks_err err;
     struct ks_facts *facts;
     struct ks_contract *contracts = NULL;
@@ -38,6 +39,7 @@ static inline bool case_open(struct rewrite_case *c, const char *path, const cha
     *c = (struct rewrite_case){.contract = NULL};
     ks_arena_init(&c->arena);
     ks_diags_init(&c->diags);
+    parse_options(nvcc_argv, &c->arena, &opt);
     if (ks_facts_parse(path, source, len, &opt, &c->arena, &c->diags, &facts, &err) != KS_OK || facts->n_entries == 0) {
         printf("%s: no facts\n", path);
         test_failures++;
