@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "driver/emit.h"
-#include "driver/paths.h"
+#include "driver/parse_line.h"
 #include "driver/say.h"
 
 #include <string.h>
@@ -125,11 +125,8 @@ static enum ks_code stand_in(struct ks_opened *o, const char *text_path, struct 
 static enum ks_code read_facts(struct ks_opened *o, struct ks_err *err)
 {
     struct ks_diags diags;
-    KS_AUTO_STR struct ks_str shim = KS_STR_INIT;
     const struct ks_unit *u = &o->unit;
-    ks_paths_shim(&shim);
-    o->parse = (struct ks_parse_options){
-        .nvcc_argv = u->build_argv.v, .cuda_path = u->cuda_path, .shim_dir = ks_arena_strdup(&o->arena, ks_str_cstr(&shim))};
+    ks_unit_parse_options(u, &o->parse);
     ks_diags_init(&diags);
     enum ks_code code = ks_facts_parse(u->path, u->source, u->source_len, &o->parse, &o->arena, &diags, &o->facts, err);
     for (size_t i = 0, shown = 0; code != KS_OK && i < diags.n && shown < MAX_PARSE_ERRORS_SHOWN; i++) {
