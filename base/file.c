@@ -86,13 +86,21 @@ enum ks_code ks_file_write_atomic(const char *path, const void *data, size_t len
     return ks_fail_errno(err, code_of_errno(os_errno), "cannot write '%s'", path);
 }
 
+/* A kill in the middle of an earlier line must not cost the next one. */
+static bool ends_in_a_line(int fd)
+{
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END);
+    return size <= 0 || pread(fd, &last, 1, size - 1) != 1 || last == '\n';
+}
+
 enum ks_code ks_file_append_line(const char *path, const char *line, struct ks_err *err)
 {
-    KS_AUTO_FD int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    KS_AUTO_FD int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return ks_fail_errno(err, code_of_errno(errno), "cannot open '%s'", path);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    ks_str_addf(&text, "%s\n", line);
+    ks_str_addf(&text, "%s%s\n", ends_in_a_line(fd) ? "" : "\n", line);
     if (!write_all(fd, text.data, text.len) || fdatasync(fd) < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot append to '%s'", path);
     return KS_OK;

@@ -14,7 +14,7 @@
 KS_NODISCARD enum ks_code ks_file_read(const char *path, size_t max_bytes, struct ks_str *out, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_file_append_line(const char *path, const char *line,
-                                              struct ks_err *err);                            /* one O_APPEND write + '\n' */
+                                              struct ks_err *err);                            /* one O_APPEND write + '\n', on a line of its own */
 KS_NODISCARD enum ks_code ks_file_copy(const char *from, const char *to, struct ks_err *err); /* atomic, mode kept */
 bool ks_file_exists(const char *path);
 bool ks_file_is_executable(const char *path);

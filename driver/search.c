@@ -103,7 +103,9 @@ static const char *why_stop(const struct ks_search *s)
         return "trials";
     if (s->budget.time_s > 0 && (double)(ks_clock_ns() - st->start_ns) / 1e9 >= s->budget.time_s)
         return "time";
-    return st->idle_rounds >= MAX_IDLE_ROUNDS ? "exhausted" : NULL;
+    if (s->agent->stopped_by && s->agent->stopped_by(s->agent))
+        return s->agent->stopped_by(s->agent);
+    return st->idle_rounds >= MAX_IDLE_ROUNDS && !s->open_ended ? "exhausted" : NULL;
 }
 
 /* What the last question led to, for the memory. */
@@ -277,6 +279,10 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     for (size_t i = 0; i < st->tried.n; i++)
         r.n_accepted += st->tried.data[i]->trial.outcome == KS_OUTCOME_ACCEPTED;
     r.n_trials = (int64_t)st->tried.n;
+    if (s->open_ended) {
+        *ret = r;
+        return KS_OK;
+    }
     ks_say_progress("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
                     r.n_trials == 1 ? "" : "s", (long long)r.n_accepted);
     KS_TRY(ks_search_confirm(s, &r, err));

@@ -30,6 +30,7 @@ struct ks_search {
     const char *arch, *family;
     const struct ks_facts *facts; /* of the source */
     struct ks_budget budget;      /* trials > 0 */
+    bool open_ended;              /* somebody outside says when it is over, and when to confirm: rounds without a trial do not */
     /* filled by ks_search_run() */
     struct ks_search_state *state;
 };
@@ -43,8 +44,8 @@ struct ks_search_result {
     const char *stopped_by; /* "trials", "time", "target", "exhausted", "signal", "error" */
 };
 
-/* Searches, then confirms the best candidates in order until one passes.  Errors: what makes the session itself unusable; the
- * result so far is then lost to this run but not to the next (journal). */
+/* Searches, then (unless open_ended) confirms the best candidates in order until one passes.  Errors: what makes the session
+ * itself unusable; the result so far is then lost to this run but not to the next (journal). */
 KS_NODISCARD enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
 /* What came of the questions that this search has put, once more into `m`. */
 void ks_search_remembered(const struct ks_search *s, struct ks_memory *m);
