@@ -141,7 +141,7 @@ TEST(files_are_written_whole_and_folders_removed)
     CHECK_OK(ks_file_write_atomic(path.data, "hello", 5, 0640, &err));
     CHECK_OK(ks_file_append_line(path.data, " world", &err));
     CHECK_OK(ks_file_read(path.data, 100, &text, &err));
-    CHECK_STR(text.data, "hello world\n");
+    CHECK_STR(text.data, "hello\n world\n"); /* what a kill cut short does not cost the next line */
     CHECK_INT(ks_file_read(path.data, 5, &text, &err), KS_ERR_LIMIT);
     struct stat st;
     CHECK_INT(stat(path.data, &st), 0);
