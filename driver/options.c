@@ -1,5 +1,7 @@
 #include "driver/options.h"
 
+#include "driver/help.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -263,11 +265,7 @@ void ks_options_help(struct ks_str *out)
         const struct ks_option *o = &ks_options[i];
         KS_AUTO_STR struct ks_str left = KS_STR_INIT, env = KS_STR_INIT;
         ks_option_env_name(o, &env);
-        ks_str_addf(&left, "%s%s%s%s", o->name,
-                    o->form == KS_OPT_EITHER   ? "[="
-                    : o->form == KS_OPT_EQUALS ? "="
-                                               : "",
-                    o->metavar, o->form == KS_OPT_EITHER ? "]" : "");
+        ks_help_option_form(o, &left);
         ks_str_addf(out, "  %-28s %s", ks_str_cstr(&left), o->help);
         if (o->type != KS_TYPE_OPT_ACTION)
             ks_str_addf(out, " [%s]", ks_str_cstr(&env));

@@ -59,3 +59,8 @@ void ks_paths_shim(struct ks_str *out)
 {
     choose("share/kscc/shim", KSCC_SOURCE_DIR "/analyzer", out);
 }
+
+void ks_paths_manuals(struct ks_str *out)
+{
+    choose("share/doc/kscc", KSCC_SOURCE_DIR "/docs", out);
+}

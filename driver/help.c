@@ -1,0 +1,248 @@
+#include "driver/help.h"
+
+#include "driver/commands.h"
+#include "driver/nvcc_flags.h"
+
+#include <string.h>
+
+void ks_help_option_form(const struct ks_option *o, struct ks_str *out)
+{
+    ks_str_addf(out, "%s%s%s%s", o->name,
+                o->form == KS_OPT_EITHER   ? "[="
+                : o->form == KS_OPT_EQUALS ? "="
+                                           : "",
+                o->metavar, o->form == KS_OPT_EITHER ? "]" : "");
+}
+
+/* ---- one topic ------------------------------------------------------------------------------------------------------ */
+
+/* "--kscc-ask", "kscc-ask" or "ask". */
+static const struct ks_option *find_option(const char *topic)
+{
+    topic += strspn(topic, "-");
+    for (size_t i = 0; i < ks_n_options; i++) {
+        const char *name = ks_options[i].name + strspn(ks_options[i].name, "-");
+        if (strcmp(name, topic) == 0 || (ks_str_starts(name, "kscc-") && strcmp(name + strlen("kscc-"), topic) == 0))
+            return &ks_options[i];
+    }
+    return NULL;
+}
+
+bool ks_help_topic(const char *topic, struct ks_str *out)
+{
+    const struct ks_command *c = ks_command_find(topic);
+    const struct ks_option *o = c ? NULL : find_option(topic);
+    if (c)
+        ks_str_addf(out, "kscc %s\n    %s\n", c->usage, c->help);
+    if (!o)
+        return c;
+    ks_help_option_form(o, out);
+    ks_str_addf(out, "\n    %s\n", o->help);
+    if (*o->allowed)
+        ks_str_addf(out, "    values: %s\n", o->allowed);
+    if (o->type != KS_TYPE_OPT_ACTION) {
+        KS_AUTO_STR struct ks_str env = KS_STR_INIT;
+        ks_option_env_name(o, &env);
+        ks_str_addf(out, "    environment: %s\n", ks_str_cstr(&env));
+    }
+    return true;
+}
+
+/* ---- kscc(1) -------------------------------------------------------------------------------------------------------- */
+
+/* Text as man(7) takes it: hyphens that are typed, backslashes, no line that begins with a macro. */
+static void add_roff(struct ks_str *out, const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        ks_str_add(out, "\\&");
+    for (; *text; text++) {
+        if (*text == '-')
+            ks_str_add(out, "\\-");
+        else if (*text == '\\')
+            ks_str_add(out, "\\e");
+        else
+            ks_str_addc(out, *text);
+    }
+}
+
+static void add_entry(struct ks_str *out, const char *head, const char *text)
+{
+    ks_str_add(out, ".TP\n.B \"");
+    add_roff(out, head);
+    ks_str_add(out, "\"\n");
+    add_roff(out, text);
+    ks_str_addc(out, '\n');
+}
+
+static void man_options(struct ks_str *out)
+{
+    ks_str_add(
+        out,
+        ".SH OPTIONS\nEvery option of nvcc keeps its meaning. These are kscc's own, recognised only where nvcc would read an "
+        "option; the variable named with each has the same meaning.\n");
+    for (size_t i = 0; i < ks_n_options; i++) {
+        const struct ks_option *o = &ks_options[i];
+        KS_AUTO_STR struct ks_str head = KS_STR_INIT, text = KS_STR_INIT, env = KS_STR_INIT;
+        ks_help_option_form(o, &head);
+        ks_str_add(&text, o->help);
+        ks_option_env_name(o, &env);
+        if (o->type != KS_TYPE_OPT_ACTION)
+            ks_str_addf(&text, " [%s]", ks_str_cstr(&env));
+        add_entry(out, ks_str_cstr(&head), ks_str_cstr(&text));
+    }
+}
+
+void ks_help_man(struct ks_str *out)
+{
+    ks_str_add(out,
+               ".TH KSCC 1 \"\" \"kscc " KSCC_VERSION "\" \"User Commands\"\n"
+               ".SH NAME\nkscc \\- nvcc that makes kernels faster while it compiles them\n"
+               ".SH SYNOPSIS\n.B kscc\n[nvcc options] [\\-O\\-agent] file.cu...\n.br\n.B kscc\nCOMMAND [arguments]\n"
+               ".SH DESCRIPTION\nWithout \\-O\\-agent kscc becomes nvcc, called exactly as it was called itself. With it, the "
+               "baseline is compiled first; then what holds each kernel back is asked about, candidates are proposed and judged, "
+               "and the object that is left holds a candidate only when it was proved correct and faster. In every other case "
+               "it is the baseline, with nvcc's exit status.\n");
+    man_options(out);
+    ks_str_add(out, ".SH COMMANDS\n");
+    for (size_t i = 0; i < ks_n_commands; i++) {
+        KS_AUTO_STR struct ks_str head = KS_STR_INIT;
+        ks_str_addf(&head, "kscc %s", ks_commands[i].usage);
+        add_entry(out, ks_str_cstr(&head), ks_commands[i].help);
+    }
+    ks_str_add(out, ".SH EXIT STATUS\nOf a compilation: nvcc's. Of a command: 0 done, 1 no, 2 wrong usage.\n"
+                    ".SH SEE ALSO\n.BR kscc\\-contract (5),\n.BR kscc\\-questions (7),\n.BR nvcc (1)\n");
+}
+
+/* ---- completion ----------------------------------------------------------------------------------------------------- */
+
+/* Our options up to the "=", and the long names of nvcc's documented ones. */
+static void add_words(struct ks_str *out)
+{
+    for (size_t i = 0; i < ks_n_options; i++)
+        ks_str_addf(out, " %s%s", ks_options[i].name, ks_options[i].form == KS_OPT_EQUALS ? "=" : "");
+    for (size_t i = 0; i < ks_n_flags; i++)
+        if (!(ks_flags[i].bits & KS_FLAG_HIDDEN) && *ks_flags[i].long_name)
+            ks_str_addf(out, " --%s", ks_flags[i].long_name);
+}
+
+/* "a|b|c" with another separator. */
+static void add_values(struct ks_str *out, const char *allowed, char separator)
+{
+    for (; *allowed; allowed++)
+        ks_str_addc(out, *allowed == '|' ? separator : *allowed);
+}
+
+static void add_commands(struct ks_str *out)
+{
+    for (size_t i = 0; i < ks_n_commands; i++)
+        ks_str_addf(out, " %s", ks_commands[i].name);
+}
+
+static void bash(struct ks_str *out)
+{
+    ks_str_add(out, "# bash completion for kscc; made by 'kscc help --completion=bash'\n_kscc() {\n"
+                    "    local line=${COMP_LINE:0:COMP_POINT} cur head=\n    cur=${line##*[[:space:]]}\n"
+                    "    # bash splits words at '=': what stands before it must not be repeated\n"
+                    "    if [[ $cur == *=* && $COMP_WORDBREAKS == *=* ]]; then head=${cur%%=*}=; fi\n    case $cur in\n");
+    for (size_t i = 0; i < ks_n_options; i++) {
+        const struct ks_option *o = &ks_options[i];
+        if (*o->allowed) {
+            ks_str_addf(out, "    %s=*) COMPREPLY=($(compgen -W \"", o->name);
+            add_values(out, o->allowed, ' ');
+            ks_str_addf(out, "\" -- \"${cur#*=}\")); [ -n \"$head\" ] || COMPREPLY=(\"${COMPREPLY[@]/#/%s=}\");;\n", o->name);
+        } else if (o->type == KS_TYPE_OPT_PATH) {
+            ks_str_addf(out, "    %s=*) COMPREPLY=($(compgen -f -- \"${cur#*=}\"));;\n", o->name);
+        }
+    }
+    ks_str_add(out, "    -*) COMPREPLY=($(compgen -W \"");
+    add_words(out);
+    ks_str_add(out, "\" -- \"$cur\")); [[ ${COMPREPLY-} != *= ]] || compopt -o nospace 2>/dev/null;;\n"
+                    "    *) COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                    "       if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY+=($(compgen -W \"");
+    add_commands(out);
+    ks_str_add(out, "\" -- \"$cur\")); fi;;\n    esac\n}\ncomplete -o filenames -F _kscc kscc\n");
+}
+
+/* Help text inside single quotes, with `special` escaped by a backslash. */
+static void add_quoted(struct ks_str *out, const char *text, const char *special)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            ks_str_add(out, "'\\''");
+        else {
+            if (strchr(special, *text))
+                ks_str_addc(out, '\\');
+            ks_str_addc(out, *text);
+        }
+    }
+}
+
+static void zsh(struct ks_str *out)
+{
+    ks_str_add(out, "#compdef kscc\n# zsh completion for kscc; made by 'kscc help --completion=zsh'\n_arguments -S \\\n");
+    for (size_t i = 0; i < ks_n_options; i++) {
+        const struct ks_option *o = &ks_options[i];
+        ks_str_addf(out, "    '%s%s[", o->name, o->form == KS_OPT_EQUALS ? "=-" : o->form == KS_OPT_EITHER ? "=-" : "");
+        add_quoted(out, o->help, "[]:\\");
+        ks_str_addc(out, ']');
+        if (*o->metavar) {
+            ks_str_addf(out, "%s%s:", o->form == KS_OPT_EITHER ? "::" : ":", o->metavar);
+            if (*o->allowed) {
+                ks_str_addc(out, '(');
+                add_values(out, o->allowed, ' ');
+                ks_str_addc(out, ')');
+            } else if (o->type == KS_TYPE_OPT_PATH) {
+                ks_str_add(out, "_files");
+            }
+        }
+        ks_str_add(out, "' \\\n");
+    }
+    ks_str_add(out,
+               "    '1:file or command:->first' '*:file:_files' && return\nif [[ $state = first ]]; then\n    _values command");
+    for (size_t i = 0; i < ks_n_commands; i++) {
+        ks_str_addf(out, " '%s[", ks_commands[i].name);
+        add_quoted(out, ks_commands[i].help, "[]:\\");
+        ks_str_add(out, "]'");
+    }
+    ks_str_add(out, "\n    _files\nfi\n");
+}
+
+static void fish(struct ks_str *out)
+{
+    ks_str_add(out, "# fish completion for kscc; made by 'kscc help --completion=fish'\n");
+    for (size_t i = 0; i < ks_n_options; i++) {
+        const struct ks_option *o = &ks_options[i];
+        bool is_long = strncmp(o->name, "--", 2) == 0;
+        ks_str_addf(out, "complete -c kscc -%c '%s'", is_long ? 'l' : 'o', o->name + (is_long ? 2 : 1));
+        if (*o->allowed) {
+            ks_str_add(out, " -x -a '");
+            add_values(out, o->allowed, ' ');
+            ks_str_addc(out, '\'');
+        } else if (o->form == KS_OPT_EQUALS) {
+            ks_str_add(out, " -r");
+        }
+        ks_str_add(out, " -d '");
+        add_quoted(out, o->help, "");
+        ks_str_add(out, "'\n");
+    }
+    for (size_t i = 0; i < ks_n_commands; i++) {
+        ks_str_addf(out, "complete -c kscc -n __fish_use_subcommand -a '%s' -d '", ks_commands[i].name);
+        add_quoted(out, ks_commands[i].help, "");
+        ks_str_add(out, "'\n");
+    }
+}
+
+bool ks_help_completion(const char *shell, struct ks_str *out)
+{
+    static const struct {
+        const char *name;
+        void (*write)(struct ks_str *out);
+    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
+        if (strcmp(shells[i].name, shell) == 0) {
+            shells[i].write(out);
+            return true;
+        }
+    }
+    return false;
+}
