@@ -6,6 +6,7 @@
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/entry_check.h"
+#include "driver/looked.h"
 #include "driver/nvcc.h"
 #include "driver/parse_line.h"
 #include "driver/say.h"
@@ -16,18 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A unit opened for looking at it: "kscc analyze FILE.cu nvcc-options". */
-struct looked {
-    struct ks_arena arena;
-    struct ks_settings settings;
-    struct ks_args words;
-    struct ks_cmdline cmdline;
-    struct ks_unit unit;
-    struct ks_facts *facts;
-    bool json;
-};
-
-static void looked_release(struct looked *l)
+void ks_looked_release(struct ks_looked *l)
 {
     ks_unit_close(&l->unit);
     ks_cmdline_release(&l->cmdline);
@@ -35,18 +25,17 @@ static void looked_release(struct looked *l)
     ks_arena_release(&l->arena);
 }
 
-static enum ks_code open_unit(struct looked *l, struct ks_err *err)
+static enum ks_code open_unit(struct ks_looked *l, struct ks_err *err)
 {
     KS_AUTO_FREE char *nvcc = NULL;
     KS_TRY(ks_nvcc_find(l->settings.nvcc, &nvcc, err));
     return ks_unit_open(&l->cmdline, &l->settings, nvcc, 0, &l->arena, &l->unit, err);
 }
 
-/* The words after the command's name are read as nvcc would read them; argv[0] plays nvcc's own name. */
-static bool look(char *const *argv, struct looked *l)
+bool ks_look(char *const *argv, struct ks_looked *l)
 {
     struct ks_err err;
-    *l = (struct looked){0};
+    *l = (struct ks_looked){0};
     ks_arena_init(&l->arena);
     ks_args_init(&l->words);
     ks_args_add(&l->words, argv[0]);
@@ -64,7 +53,7 @@ static bool look(char *const *argv, struct looked *l)
     return false;
 }
 
-static bool parse(struct looked *l)
+bool ks_look_parse(struct ks_looked *l)
 {
     struct ks_diags diags;
     struct ks_err err;
@@ -102,7 +91,7 @@ static void print_json(const struct ks_json *j)
     fputs(ks_str_cstr(&text), stdout);
 }
 
-static void print_hypotheses(struct looked *l)
+static void print_hypotheses(struct ks_looked *l)
 {
     struct ks_hypotheses h;
     ks_hypotheses_derive(l->facts, NULL, 0, NULL, &l->arena, &h);
@@ -122,18 +111,18 @@ static void print_hypotheses(struct looked *l)
 
 int ks_cmd_analyze(char *const *argv)
 {
-    struct looked l;
-    bool ok = look(argv, &l) && parse(&l);
+    struct ks_looked l;
+    bool ok = ks_look(argv, &l) && ks_look_parse(&l);
     if (ok)
         print_hypotheses(&l);
-    looked_release(&l);
+    ks_looked_release(&l);
     return ok ? 0 : 1;
 }
 
 /* ---- contract ------------------------------------------------------------------------------------------------------- */
 
 /* Adds an error at the entry's line when the file has no such entry that can be called; else what binding says. */
-static void check_entry(struct looked *l, const struct ks_contract *c, struct ks_diags *diags)
+static void check_entry(struct ks_looked *l, const struct ks_contract *c, struct ks_diags *diags)
 {
     struct ks_signature signature;
     struct ks_err err;
@@ -145,7 +134,7 @@ static void check_entry(struct looked *l, const struct ks_contract *c, struct ks
         ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, 1, "contract", "%s", err.message);
 }
 
-static int check_contracts(struct looked *l)
+static int check_contracts(struct ks_looked *l)
 {
     struct ks_diags diags;
     struct ks_err err;
@@ -157,7 +146,7 @@ static int check_contracts(struct looked *l)
     if (code != KS_OK && code != KS_ERR_SYNTAX)
         n = 0;
     bool ok = code == KS_OK && n > 0;
-    if (n > 0 && parse(l))
+    if (n > 0 && ks_look_parse(l))
         for (size_t i = 0; i < n; i++)
             check_entry(l, &contracts[i], &diags);
     size_t n_errors = ks_diags_count(&diags, KS_SEV_ERROR);
@@ -180,8 +169,8 @@ static int check_contracts(struct looked *l)
 
 int ks_cmd_contract(char *const *argv)
 {
-    struct looked l;
-    int status = look(argv, &l) ? check_contracts(&l) : 1;
-    looked_release(&l);
+    struct ks_looked l;
+    int status = ks_look(argv, &l) ? check_contracts(&l) : 1;
+    ks_looked_release(&l);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "driver/options.h"
 #include "driver/paths.h"
 #include "driver/program.h"
+#include "driver/run_emulated.h"
 #include "driver/say.h"
 
 #include <errno.h>
@@ -27,6 +28,24 @@ static void warn_static(const char *name)
             name);
 }
 
+bool ks_run_emulated_prepare(const struct ks_settings *s, const char *program)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    const char *old = getenv("LD_LIBRARY_PATH");
+    ks_paths_emulated(&path);
+    if (path.len == 0) {
+        ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13");
+        return false;
+    }
+    if (old && *old)
+        ks_str_addf(&path, ":%s", old);
+    setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);
+    if (s->device.arch[0])
+        setenv(ARCH_VARIABLE, s->device.arch, 1);
+    warn_static(program);
+    return true;
+}
+
 int ks_cmd_run(char *const *argv)
 {
     struct ks_settings s;
@@ -42,21 +61,9 @@ int ks_cmd_run(char *const *argv)
         i++;
     if (!argv[i])
         return ks_command_usage("run");
-    if (s.device.choice == KS_CHOOSE_EMULATED || s.device.choice == KS_CHOOSE_AUTO) {
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-        const char *old = getenv("LD_LIBRARY_PATH");
-        ks_paths_emulated(&path);
-        if (path.len == 0) {
-            ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13");
-            return 1;
-        }
-        if (old && *old)
-            ks_str_addf(&path, ":%s", old);
-        setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);
-        if (s.device.arch[0])
-            setenv(ARCH_VARIABLE, s.device.arch, 1);
-        warn_static(argv[i]);
-    }
+    bool emulated = s.device.choice == KS_CHOOSE_EMULATED || s.device.choice == KS_CHOOSE_AUTO;
+    if (emulated && !ks_run_emulated_prepare(&s, argv[i]))
+        return 1;
     execvp(argv[i], argv + i);
     int why = errno; /* printing may change it */
     ks_say(KS_SEV_ERROR, "cannot run '%s': %s", argv[i], strerror(why));

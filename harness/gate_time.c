@@ -26,7 +26,7 @@ static enum ks_code modelled_ns(struct ks_session *s, struct ks_arm *arm, size_t
     struct ks_layout l;
     struct ks_run run;
     struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS,
-                                    .counters = 1,
+                                    .counters = s->opt.line_bytes ? 2 : 1,
                                     .sample_thread_insts = s->opt.sample_thread_insts > 0 ? s->opt.sample_thread_insts
                                                                                           : DEFAULT_SAMPLE_THREAD_INSTS};
     KS_TRY(ks_layout_make(s, &s->c->times[point].shape, KS_SET_DECLARED, 0xffff0000u + 2 * point, &l, err));

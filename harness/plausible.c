@@ -21,8 +21,8 @@ static double ops_per_clock(int cc)
         int cc;
         double flops;
     } cards[] = {
-#define A(name, cc, sms, ghz, threads, blocks, warps, regs, shared_sm, shared_block, reserved, gib, gbs, l2, l2_clk, fp32, fp64, \
-          fp16, integer, special, tensor, ...)                                                                                   \
+#define A(name, board, suffixes, cc, sms, ghz, threads, blocks, warps, regs, shared_sm, shared_block, reserved, gib, gbs, l2,    \
+          l2_clk, fp32, fp64, fp16, integer, special, tensor, ...)                                                               \
     {cc, tensor},
 #include "harness/emulated/arch.def"
 #undef A

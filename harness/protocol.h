@@ -52,7 +52,7 @@ struct ks_wire_hello {
 
 struct ks_wire_config {
     uint32_t checks; /* KS_EMU_CHECK_* */
-    uint32_t counters;
+    uint32_t counters; /* 2: those of source lines whole */
     uint32_t n_threads;
     uint64_t seed;
     int64_t sample_thread_insts;

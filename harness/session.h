@@ -91,6 +91,7 @@ struct ks_session_options {
     int64_t trial_timeout_ms;
     size_t memory_limit_bytes;   /* host memory of a worker */
     int64_t sample_thread_insts; /* emulated: budget per timed launch */
+    bool line_bytes;             /* emulated: the profile counts the different bytes of every source line */
     const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders; NULL:
                                           not confined */
 };

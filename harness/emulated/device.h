@@ -19,6 +19,8 @@
 #define EMU_WINDOW_BYTES  (1u << 24)
 #define EMU_SECTOR        32u
 #define EMU_L1_SECTORS    8192u /* 256 KiB */
+#define EMU_HOT_ROWS      2u
+#define EMU_HOT_SLOTS     4096u
 
 struct emu_alloc {
     uint8_t *base;
@@ -31,7 +33,7 @@ struct emu_alloc {
 };
 
 struct emu_arch {
-    const char *name;
+    const char *name, *board, *suffixes;
 #define F(type, field) type field;
 #include "harness/emulated/arch_fields.def"
 #undef F
@@ -43,13 +45,17 @@ struct emu_race_word {
     uint64_t writer, reader, reader2;
 };
 
+/* Counts of one instruction: sums up to `lo`. */
 struct emu_mem_count {
     uint64_t g_requests, g_sectors, g_lines, g_misses, g_miss_lines, g_bytes;
-    uint64_t s_requests, s_wavefronts, s_ideal;
+    uint64_t s_requests, s_wavefronts, s_ideal, s_bytes;
     uint64_t l_requests, l_bytes;
-    uint64_t serial; /* atomics: passes, one for each time a sector (or a shared word) must be updated again for a request */
-    uint64_t lo, hi; /* loads: addresses, less the arena's; hi 0: none */
-    uint64_t slices; /* atomics: bit set of the 512-byte stretches touched, modulo 64: parts of L2 that work side by side */
+    uint64_t diverged; /* branches that split a warp */
+    uint64_t waits;    /* fragments that had to wait at a barrier or for an event */
+    uint64_t flops;    /* of tcgen05, whose shapes are known when they run */
+    uint64_t serial;   /* atomics: passes, one for each time a sector (or a shared word) must be updated again for a request */
+    uint64_t lo, hi;   /* loads: addresses, less the arena's; hi 0: none */
+    uint64_t slices;   /* atomics: bit set of the 512-byte stretches touched, modulo 64: parts of L2 that work side by side */
 };
 
 struct emu_finding;
@@ -87,7 +93,7 @@ struct ks_emu {
     bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
     uint8_t *param_block;  /* of the running kernel */
     KS_VEC(uint32_t) conditions;
-    char fault_kind[24];   /* of the last failed launch */
+    char fault_kind[24]; /* of the last failed launch */
     KS_VEC(struct emu_finding *) findings;
     KS_VEC(struct emu_carried) carried;
     KS_VEC(struct emu_counters *) counters;
@@ -118,8 +124,11 @@ struct emu_worker {
     uint64_t *pred_off;
     struct emu_mem_count *mem; /* by pc */
     uint64_t *l1;              /* direct-mapped tags of the model's L1: sector and block */
-    uint64_t tensor_flops;     /* of tcgen05, whose shapes are known when they run */
-    uint64_t branches_divergent, barriers, blocks_run, warp_insts, thread_insts;
+    uint64_t *hot;             /* updates by atomics, of EMU_HOT_ROWS hashes of their sectors, EMU_HOT_SLOTS each */
+    /* sampled launches: sectors that the running unit has read and written, as in emu->read_plane, and the bytes set there */
+    uint8_t *unit_plane[2];
+    KS_VEC(uint64_t) unit_bytes;
+    uint64_t barriers, blocks_run, warp_insts, thread_insts;
     struct emu_block *free_blocks;
     uint64_t clock;    /* the largest of its warps */
     bool spun;         /* the active blocks wait for something outside of themselves */
@@ -140,6 +149,9 @@ struct emu_launch {
     uint8_t *pool;
     uint8_t *param_block;    /* in device memory */
     uint8_t *grid_workspace; /* of cooperative launches */
+    bool sampling;           /* perhaps not all blocks will run */
+    uint8_t *seen[2][2];     /* then: sectors that two, and three, units have read and written; NULL: not counting */
+    uint8_t **line_planes;   /* by pc: sectors touched by its source line; NULL: not asked for (counters_line.c) */
     int registers;           /* a thread, for occupancy */
     uint64_t resident;       /* blocks on the device at a time */
     unsigned checks;
@@ -226,10 +238,13 @@ void ks_emu_carry(struct emu_warp *w, int lane, uint32_t pc, uint64_t address, u
 void ks_emu_carried_read(struct ks_emu *emu, const uint8_t *p, size_t n);
 void ks_emu_source_of(const struct emu_launch *l, uint32_t pc, const char **ret_file, uint32_t *ret_line, uint32_t *ret_ptx_line);
 
-/* counters.c, model.c */
+/* counters.c, counters_line.c, model.c */
+void ks_emu_line_planes_open(struct emu_launch *l);
+void ks_emu_line_planes_close(struct emu_launch *l);
 void ks_emu_counters_add(struct emu_launch *l, struct emu_worker *workers, int n_workers);
 struct emu_occupancy {
     int blocks_per_sm, warps_per_sm;
+    int by_blocks, by_warps, by_registers, by_shared; /* blocks an SM that each limit alone would allow */
     const char *limiter;
 };
 void ks_emu_occupancy(const struct emu_arch *a, uint32_t threads, uint32_t registers, uint32_t shared_bytes,

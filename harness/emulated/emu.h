@@ -31,6 +31,7 @@ struct ks_emu_config {
     uint64_t seed;               /* perturbs the order in which warps and blocks run */
     int n_threads;               /* host threads, 0: all */
     bool counters;               /* collect counters (costs a little) */
+    bool line_bytes;             /* with counters: also the different bytes that each source line touches (costs more) */
     int64_t sample_thread_insts; /* 0: run every block.  Else: once a launch has executed this many thread instructions, run an
                                     evenly spread subset of the remaining blocks only and scale its counters; results are then not
                                     complete. Which blocks run is a function of grid and counts alone. */
@@ -39,6 +40,19 @@ struct ks_emu_config {
     void (*output)(void *arg, const char *text, size_t len); /* what kernels print; NULL: to stdout */
     void *output_arg;
 };
+
+/* What a program is told about its device. */
+struct ks_emu_card {
+    char name[64];
+    int major, minor, sms;
+    size_t shared_optin, shared_per_sm;
+    int blocks_per_sm, threads_per_sm;
+    int l2_bytes;
+    size_t memory_bytes;
+    int clock_khz, memory_clock_khz, bus_bits;
+};
+/* False: no row of arch.def has that name ("sm_90a"). */
+bool ks_emu_card_find(const char *arch, struct ks_emu_card *ret);
 
 KS_NODISCARD enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err);
 void ks_emu_free(struct ks_emu *emu);

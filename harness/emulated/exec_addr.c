@@ -54,7 +54,7 @@ static bool misaligned(struct emu_warp *w, const struct emu_access *x, const cha
 
 /* ------------------------------------------------------------------------------------------------ counting */
 
-static void mark_sector(uint8_t *plane, uint64_t sector, uint64_t n)
+static void mark_plane(uint8_t *plane, uint64_t sector, uint64_t n)
 {
     while (n > 0) {
         uint32_t bit = sector & 7, take = n < 8 - bit ? (uint32_t)n : 8 - bit;
@@ -64,6 +64,45 @@ static void mark_sector(uint8_t *plane, uint64_t sector, uint64_t n)
         sector += take;
         n -= take;
     }
+}
+
+static bool was_set(uint8_t *p, uint8_t bit)
+{
+    return __atomic_fetch_or(p, bit, __ATOMIC_RELAXED) & bit;
+}
+
+/* Once for each unit that touches it, a sector goes up from plane to plane: `first`, seen by two, seen by three. */
+static void mark_unit(struct emu_worker *wk, bool write, uint8_t *first, uint64_t sector, uint64_t n)
+{
+    for (uint64_t s = sector; s < sector + n; s++) {
+        uint8_t *p = &wk->unit_plane[write][s >> 3], bit = (uint8_t)(1u << (s & 7));
+        if (*p & bit)
+            continue;
+        if (!*p)
+            ks_vec_push(&wk->unit_bytes, s >> 3 << 1 | write);
+        *p |= bit;
+        (void)(was_set(&first[s >> 3], bit) && was_set(&wk->launch->seen[write][0][s >> 3], bit) &&
+               was_set(&wk->launch->seen[write][1][s >> 3], bit));
+    }
+}
+
+void ks_emu_unit_forget(struct emu_worker *wk)
+{
+    for (size_t i = 0; i < wk->unit_bytes.n; i++)
+        wk->unit_plane[wk->unit_bytes.data[i] & 1][wk->unit_bytes.data[i] >> 1] = 0;
+    wk->unit_bytes.n = 0;
+}
+
+static void mark_sectors(struct emu_worker *wk, uint32_t pc, bool write, uint64_t sector, uint64_t n)
+{
+    const struct ks_emu *emu = wk->launch->emu;
+    uint8_t *plane = write ? emu->write_plane : emu->read_plane;
+    if (wk->unit_plane[0])
+        mark_unit(wk, write, plane, sector, n);
+    else
+        mark_plane(plane, sector, n);
+    if (wk->launch->line_planes && wk->launch->line_planes[pc])
+        mark_plane(wk->launch->line_planes[pc], sector, n);
 }
 
 /* Sectors of a load that the block's L1 (emptied between blocks) does not hold: the model's traffic to L2. */
@@ -80,8 +119,8 @@ static uint64_t l1_misses(struct emu_warp *w, uint64_t sector, uint64_t n)
 
 /* Atomics: how often each sector of the request has to be updated one after the other, by lanes on one address; the parts of L2.
  * Lanes that add one value to one address for no result are joined by the compiler. */
-static void count_atomic(struct emu_mem_count *c, const struct emu_insn *in, const struct emu_access *x, uint64_t base,
-                         bool unused)
+static void count_atomic(struct emu_worker *wk, struct emu_mem_count *c, const struct emu_insn *in, const struct emu_access *x,
+                         uint64_t base, bool unused)
 {
     uint64_t sector[EMU_LANES];
     uint32_t times[EMU_LANES], n = 0;
@@ -104,13 +143,16 @@ static void count_atomic(struct emu_mem_count *c, const struct emu_insn *in, con
     }
     if (joined && n == 1 && times[0] == (uint32_t)__builtin_popcount(x->mask))
         times[0] = 1;
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++) {
         c->serial += times[k];
+        for (uint32_t row = 0; row < EMU_HOT_ROWS; row++)
+            wk->hot[row * EMU_HOT_SLOTS + ks_emu_mix(sector[k] * EMU_HOT_ROWS + row) % EMU_HOT_SLOTS] += times[k];
+    }
 }
 
-static void count_scattered(struct emu_warp *w, struct emu_mem_count *c, const struct emu_access *x, uint64_t base,
-                            uint8_t *plane)
+static void count_scattered(struct emu_warp *w, uint32_t pc, const struct emu_access *x, uint64_t base)
 {
+    struct emu_mem_count *c = &w->worker->mem[pc];
     uint64_t seen[EMU_LANES * 2];
     uint32_t n = 0;
     FOR_LANES(i)
@@ -131,7 +173,7 @@ static void count_scattered(struct emu_warp *w, struct emu_mem_count *c, const s
             c->g_misses += missing;
             c->g_lines += line;
             c->g_miss_lines += line && missing;
-            mark_sector(plane, s, 1);
+            mark_sectors(w->worker, pc, x->store || x->atomic, s, 1);
         }
     }
     c->g_sectors += n;
@@ -154,18 +196,18 @@ static void count_global(struct emu_warp *w, const struct emu_insn *in, const st
 {
     struct emu_worker *wk = w->worker;
     struct ks_emu *emu = wk->launch->emu;
-    struct emu_mem_count *c = &wk->mem[ks_emu_pc(w, in)];
+    uint32_t pc = ks_emu_pc(w, in);
+    struct emu_mem_count *c = &wk->mem[pc];
     uint64_t base = (uint64_t)(uintptr_t)emu->arena;
-    uint8_t *plane = x->store || x->atomic ? emu->write_plane : emu->read_plane;
     c->g_requests++;
     c->g_bytes += (uint64_t)__builtin_popcount(x->mask) * x->bytes;
     if (!x->store && !x->atomic)
         note_range(c, x, base);
     int64_t stride;
     if (x->atomic)
-        count_atomic(c, in, x, base, wk->launch->program->info[ks_emu_pc(w, in)].unused);
+        count_atomic(wk, c, in, x, base, wk->launch->program->info[pc].unused);
     if (!is_affine(x, &stride) || stride < -32 || stride > 32) {
-        count_scattered(w, c, x, base, plane);
+        count_scattered(w, pc, x, base);
         return;
     }
     uint64_t first = stride >= 0 ? x->ad[0] : x->ad[31], last = stride >= 0 ? x->ad[31] : x->ad[0];
@@ -175,7 +217,7 @@ static void count_global(struct emu_warp *w, const struct emu_insn *in, const st
     c->g_lines += lines;
     c->g_misses += misses;
     c->g_miss_lines += misses < lines ? misses : lines;
-    mark_sector(plane, s0, s1 - s0 + 1);
+    mark_sectors(wk, pc, x->store || x->atomic, s0, s1 - s0 + 1);
 }
 
 /* 32 banks of 4 bytes.  Accesses of 8 and 16 bytes go in 2 and 4 phases of consecutive lanes; lanes that read the same word
@@ -231,6 +273,7 @@ static void count_shared(struct emu_warp *w, const struct emu_insn *in, const st
     struct emu_mem_count *c = &w->worker->mem[ks_emu_pc(w, in)];
     uint32_t ideal;
     c->s_requests++;
+    c->s_bytes += (uint64_t)__builtin_popcount(x->mask) * x->bytes;
     c->s_wavefronts += ks_emu_wavefronts(x, &ideal);
     c->s_ideal += ideal;
     if (x->atomic) {
@@ -466,14 +509,15 @@ bool ks_emu_resolve_shared(struct emu_warp *w, const struct emu_insn *in, struct
 void ks_emu_count_bulk(struct emu_warp *w, const struct emu_insn *in, uint64_t address, uint32_t bytes, bool store)
 {
     struct ks_emu *emu = w->worker->launch->emu;
-    struct emu_mem_count *c = &w->worker->mem[ks_emu_pc(w, in)];
+    uint32_t pc = ks_emu_pc(w, in);
+    struct emu_mem_count *c = &w->worker->mem[pc];
     uint64_t base = (uint64_t)(uintptr_t)emu->arena, s0 = (address - base) / EMU_SECTOR,
              s1 = (address + bytes - 1 - base) / EMU_SECTOR;
     c->g_requests++;
     c->g_bytes += bytes;
     c->g_sectors += s1 - s0 + 1;
     c->g_misses += s1 - s0 + 1;
-    mark_sector(store ? emu->write_plane : emu->read_plane, s0, s1 - s0 + 1);
+    mark_sectors(w->worker, pc, store, s0, s1 - s0 + 1);
 }
 
 bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct emu_access *x)

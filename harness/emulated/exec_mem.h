@@ -17,6 +17,7 @@ bool ks_emu_resolve_local(struct emu_warp *w, const struct emu_insn *in, struct 
 void ks_emu_split_generic(struct emu_warp *w, const struct emu_access *x, struct emu_access out[3]);
 /* Counts one contiguous access of the async proxy. */
 void ks_emu_count_bulk(struct emu_warp *w, const struct emu_insn *in, uint64_t address, uint32_t bytes, bool store);
+void ks_emu_unit_forget(struct emu_worker *wk); /* a unit of a sampled launch has ended */
 void ks_emu_count(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x);
 uint32_t ks_emu_wavefronts(const struct emu_access *x, uint32_t *ret_ideal);
 static inline uint32_t ks_emu_pc(const struct emu_warp *w, const struct emu_insn *in)

@@ -358,7 +358,7 @@ static void mma(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
             op.disabled[k - 5] = R32(in->ext[k])[i];
         if (!decode_descriptor(w, i, R32(in->ext[3])[i], (enum emu_tcgen_type)in->type, &op) || !check_mma(w, in, i, &op))
             return;
-        w->worker->tensor_flops += 2ull * op.m * op.n * op.k;
+        w->worker->mem[w->pc].flops += 2ull * op.m * op.n * op.k;
         push(w, i, &op);
     }
 }

@@ -1,5 +1,7 @@
 #include "harness/emulated/async.h"
+#include "harness/emulated/exec_mem.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A launch: configuration checked, launch constants filled in, blocks run by host threads.  Blocks are handed out in order; those
@@ -175,6 +177,7 @@ static void run_blocks(struct emu_worker *wk)
                 continue;
             }
             ks_emu_cluster_end(active[i]);
+            ks_emu_unit_forget(wk);
             memmove(&active[i], &active[i + 1], sizeof(*active) * (n - i - 1));
             n--;
         }
@@ -193,6 +196,30 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* Planes of a sampled launch, of bits by sector; without the address space for them all blocks run. */
+static bool planes_open(struct emu_launch *l, uint8_t **planes, int n)
+{
+    size_t bytes = l->emu->arena_bytes / EMU_SECTOR / 8;
+    for (int i = 0; i < n; i++) {
+        planes[i] = ks_emu_plane_map(bytes);
+        if (planes[i])
+            continue;
+        while (i-- > 0) {
+            (void)munmap(planes[i], bytes);
+            planes[i] = NULL;
+        }
+        return false;
+    }
+    return true;
+}
+
+static void planes_close(struct emu_launch *l, uint8_t **planes, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (planes[i])
+            (void)munmap(planes[i], l->emu->arena_bytes / EMU_SECTOR / 8);
+}
+
 static void worker_init(struct emu_worker *wk, struct emu_launch *l, int index)
 {
     uint32_t n = l->program->n_code + 1;
@@ -202,10 +229,15 @@ static void worker_init(struct emu_worker *wk, struct emu_launch *l, int index)
     wk->pred_off = ks_xcalloc(n, sizeof(uint64_t));
     wk->mem = ks_xcalloc(n, sizeof(*wk->mem));
     wk->l1 = l->counting ? ks_xcalloc(EMU_L1_SECTORS, sizeof(uint64_t)) : NULL;
+    if (l->seen[0][0] && !planes_open(l, wk->unit_plane, 2))
+        l->sampling = false; /* run them all */
+    wk->hot = l->counting ? ks_xcalloc((size_t)EMU_HOT_ROWS * EMU_HOT_SLOTS, sizeof(uint64_t)) : NULL;
 }
 
 static void worker_release(struct emu_worker *wk)
 {
+    planes_close(wk->launch, wk->unit_plane, 2);
+    ks_vec_release(&wk->unit_bytes);
     while (wk->free_blocks) {
         struct emu_block *b = wk->free_blocks;
         wk->free_blocks = b->next_free;
@@ -216,6 +248,7 @@ static void worker_release(struct emu_worker *wk)
     free(wk->pred_off);
     free(wk->mem);
     free(wk->l1);
+    free(wk->hot);
 }
 
 /* Runs the units that next_unit() gives on `n` host threads, this one included. */
@@ -283,16 +316,23 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
         KS_BUG(true);
     fill_pool(l);
     int n = count_threads(l);
+    l->sampling = emu->config.sample_thread_insts > 0 && !l->cooperative && !p->may_spin && l->n_units >= 8;
+    if (l->sampling && l->counting)
+        l->sampling = planes_open(l, &l->seen[0][0], 4);
     KS_AUTO_FREE struct emu_worker *workers = ks_xcalloc((size_t)n, sizeof(*workers));
     for (int i = 0; i < n; i++)
         worker_init(&workers[i], l, i);
     if (l->checks & KS_EMU_CHECK_RACE)
         ks_emu_race_begin(l);
-    if (emu->config.sample_thread_insts > 0 && !l->cooperative && !p->may_spin && l->n_units >= 8)
+    if (l->counting && emu->config.line_bytes)
+        ks_emu_line_planes_open(l);
+    if (l->sampling)
         (void)plan_sample(l, workers, n);
     else
         run_workers(workers, n);
     ks_emu_counters_add(l, workers, n);
+    ks_emu_line_planes_close(l);
+    planes_close(l, &l->seen[0][0], 4);
     uint64_t clock = 0;
     for (int i = 0; i < n; i++)
         clock = workers[i].clock > clock ? workers[i].clock : clock;

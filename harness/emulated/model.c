@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-/* Modelled time of a launch.  It is analytic: every resource gives a lower bound, and the launch takes launch overhead + the norm of
- * the bounds (exponent NORM): the largest one, a little more where others come near it.  docs/EMULATED.md lists the terms.
+/* Modelled time of a launch.  It is analytic: every resource gives a lower bound, and the launch takes launch overhead + the norm
+ * of the bounds (exponent NORM): the largest one, a little more where others come near it.  docs/EMULATED.md lists the terms.
  *
- * Per SM, for the blocks of the busiest one (blocks / SMs, rounded up): issue, the pipes, lsu, shared, l2, l2_write, barrier.  For the
- * device: dram, atomic, dispatch.  latency is waves x the latency of one warp alone: few warps or dependent loads make it the bound,
- * with many warps it is hidden.  A launch is modelled as the time gate measures it: L2 is full of what others wrote.
+ * Per SM, for the blocks of the busiest one (blocks / SMs, rounded up): issue, the pipes, lsu, shared, l2, l2_write, barrier. For
+ * the device: dram, atomic, dispatch.  latency is waves x the latency of one warp alone: few warps or dependent loads make it the
+ * bound, with many warps it is hidden.  A launch is modelled as the time gate measures it: L2 is full of what others wrote.
  *
  * Constants of an architecture are in arch.def; those below hold for all and were chosen on launches measured on an H200
  * (tests/gpu/model/).  PTX instructions that become many machine instructions, or none, count as in ks_emu_model_expands(). */
@@ -189,7 +189,8 @@ static double atomic_clocks(const struct emu_arch *a, const struct emu_counters 
 {
     double parts = c->global_atomic_slices > 1 ? c->global_atomic_slices : 1;
     double sectors = c->global_store_requests > 0 ? parts : c->l2_unique_write_bytes / EMU_SECTOR;
-    double flow = (c->global_atomic_passes + c->global_atomic_float_passes) / parts * a->atomic_clk;
+    double flow = (c->global_atomic_passes + c->global_atomic_float_passes) / parts;
+    flow = (flow > c->global_atomic_hottest ? flow : c->global_atomic_hottest) * a->atomic_clk; /* one sector, one part */
     double chain = safe_div(c->global_atomic_float_passes, sectors) * a->float_atomic_clk;
     return flow > chain ? flow : chain;
 }

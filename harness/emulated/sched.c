@@ -185,7 +185,7 @@ static enum step do_branch(struct emu_warp *w, struct emu_frag *f, const struct 
     f->pc = in->target;
     if (!not_taken)
         return STEP_ON;
-    w->worker->branches_divergent++;
+    w->worker->mem[pc].diverged++;
     f->mask = taken;
     (void)new_frag(w, pc + 1, not_taken);
     return STEP_SWITCH;
@@ -574,6 +574,8 @@ enum emu_warp_result ks_emu_warp_run(struct emu_warp *w, uint64_t quantum)
                 count_run(wk, end, end + 1, mask);
             if (s == STEP_STOP)
                 return EMU_WARP_FAILED;
+            if (parked && s == STEP_SWITCH && (waits || f->state == EMU_WAIT_BAR))
+                wk->mem[end].waits++;
             if (s == STEP_YIELD || used >= quantum)
                 return EMU_WARP_QUANTUM;
             if (w->n_frags > 1 && used - began >= patience && s == STEP_ON) {

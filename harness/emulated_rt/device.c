@@ -99,7 +99,7 @@ cudaError_t cudaDriverGetVersion(int *ret_version)
 /* False: not an attribute. */
 static bool attribute(int attr, int *ret)
 {
-    const struct rt_card *c = rt_card();
+    const struct ks_emu_card *c = rt_card();
     static const short known[] = {
 #define D(attr, value)   cudaDevAttr##attr,
 #define E(number, value) number,

@@ -133,7 +133,7 @@ cudaError_t cudaGetKernel(cudaKernel_t *ret_kernel, const void *entry)
  * the block limit allow. */
 int rt_blocks_per_sm(const struct ks_emu_func_info *info, int block_size, size_t dynamic_shared)
 {
-    const struct rt_card *c = rt_card();
+    const struct ks_emu_card *c = rt_card();
     if (block_size < 1 || block_size > info->max_threads_per_block)
         return 0;
     int warps = (block_size + 31) / 32;

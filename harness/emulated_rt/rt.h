@@ -10,21 +10,11 @@
 
 #include <cuda_runtime_api.h>
 
-struct rt_card {
-    const char *arch, *name;
-    int major, minor, sms;
-    size_t shared_optin, shared_per_sm;
-    int blocks_per_sm, threads_per_sm;
-    int l2_bytes;
-    size_t memory_bytes;
-    int clock_khz, memory_clock_khz, bus_bits;
-};
-
 void rt_lock(void);
 void rt_unlock(void);
 /* The device, made on first use; NULL: could not be made (the error is set).  Call with the lock held. */
 struct ks_emu *rt_emu(void);
-const struct rt_card *rt_card(void);
+const struct ks_emu_card *rt_card(void);
 cudaError_t rt_sticky(void);                                           /* the sticky error, or cudaSuccess */
 cudaError_t rt_last_error_exchange(cudaError_t e);                     /* the thread's last error */
 extern __thread bool rt_per_thread_default;                            /* inside of a _ptds or _ptsz function */

@@ -1,15 +1,20 @@
 /* The device, its errors and what the worker asks of it. */
 #include "harness/emulated_rt/rt.h"
 
+#include "base/file.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define COUNTERS_VARIABLE "KSCC_EMU_COUNTERS"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ks_emu *device;
-static const struct rt_card *card;
+static struct ks_emu_card card;
 static cudaError_t sticky;
 static enum ks_code sticky_code;
 static char error_text[sizeof(((struct ks_err *)0)->message)];
@@ -21,13 +26,6 @@ static KS_VEC(struct {
     char *kernel;
     int registers;
 }) registers;
-
-static const struct rt_card cards[] = {
-#define X(arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory, clock, memory_clock, bus)                   \
-    {arch, name, major, minor, sms, optin, per_sm, blocks, threads, l2, memory, clock, memory_clock, bus},
-#include "harness/emulated_rt/card.def"
-#undef X
-};
 
 void rt_lock(void)
 {
@@ -48,10 +46,7 @@ static void set_error(enum ks_code code, const char *text)
 static enum ks_code device_make(const struct ks_emu_config *config)
 {
     struct ks_err err;
-    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
-        if (strcmp(cards[i].arch, config->arch) == 0)
-            card = &cards[i];
-    if (!card) {
+    if (!ks_emu_card_find(config->arch, &card)) {
         snprintf(error_text, sizeof error_text, "emulate '%s': not a known architecture", config->arch);
         return KS_ERR_UNSUPPORTED;
     }
@@ -71,6 +66,7 @@ struct ks_emu *rt_emu(void)
                                    .checks = checks && strcmp(checks, "all") == 0 ? KS_EMU_CHECK_ALL : KS_EMU_CHECK_BOUNDS,
                                    .seed = seed ? strtoull(seed, NULL, 10) : 0,
                                    .n_threads = threads ? (int)strtol(threads, NULL, 10) : 0};
+    config.counters = config.line_bytes = getenv(COUNTERS_VARIABLE) != NULL;
     enum ks_code code = device_make(&config);
     if (code != KS_OK) {
         sticky = cudaErrorInitializationError;
@@ -80,9 +76,9 @@ struct ks_emu *rt_emu(void)
     return device;
 }
 
-const struct rt_card *rt_card(void)
+const struct ks_emu_card *rt_card(void)
 {
-    return card;
+    return &card;
 }
 
 cudaError_t rt_sticky(void)
@@ -161,11 +157,31 @@ void rt_count_launch(void)
     launches++;
 }
 
+/* What was counted, for `kscc profile`: one file a process. */
+static void write_counters(const char *dir)
+{
+    KS_AUTO_JSON struct ks_json *j = ks_json_object();
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT, path = KS_STR_INIT;
+    struct ks_err err;
+    ks_json_set_str(j, "program", program_invocation_name);
+    ks_json_set_str(j, "device", card.name);
+    ks_json_set_bool(j, "modelled", true);
+    ks_json_set_num(j, "modelled_ns", rt_now_ns());
+    ks_json_set(j, "kernels", ks_emu_counters(device));
+    ks_json_print_pretty(j, &text);
+    ks_str_addf(&path, "%s/%ld.json", dir, (long)getpid());
+    if (ks_file_write_atomic(ks_str_cstr(&path), text.data, text.len, 0644, &err) != KS_OK)
+        fprintf(stderr, "kscc emulated device: %s\n", err.message);
+}
+
 /* With the checks on and no worker to ask, what was found is said once, when the program ends. */
 __attribute__((destructor)) static void report_at_exit(void)
 {
     if (device && !quiet && !sticky)
         print_findings();
+    const char *dir = getenv(COUNTERS_VARIABLE);
+    if (device && !quiet && dir)
+        write_counters(dir);
 }
 
 cudaError_t cudaGetLastError(void)

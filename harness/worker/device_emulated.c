@@ -107,6 +107,7 @@ static enum ks_code emulated_configure(const struct ks_wire_config *c, struct ks
                                    .seed = c->seed,
                                    .n_threads = (int)c->n_threads,
                                    .counters = c->counters != 0,
+                                   .line_bytes = c->counters > 1,
                                    .sample_thread_insts = c->sample_thread_insts,
                                    .max_warp_insts = c->max_warp_insts};
     if (rt.configure(&config) != KS_OK)

@@ -145,8 +145,11 @@ static void test_sampling(void)
 /* Everything a run reports, as text. */
 static void snapshot(struct ks_str *out, int n_threads, const char *ptx_path)
 {
-    struct ks_emu_config c = {
-        .arch = "sm_90a", .checks = KS_EMU_CHECK_INIT | KS_EMU_CHECK_SYNC, .counters = true, .n_threads = n_threads};
+    struct ks_emu_config c = {.arch = "sm_90a",
+                              .checks = KS_EMU_CHECK_INIT | KS_EMU_CHECK_SYNC,
+                              .counters = true,
+                              .line_bytes = true,
+                              .n_threads = n_threads};
     int m = 128, n = 128 * 128;
     start_device(&c, ptx_path);
     static float x[128 * 128];
