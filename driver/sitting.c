@@ -237,7 +237,9 @@ static enum ks_code pass_run(struct ks_sitting *s, struct pass *p, const char *n
     if (p->search.budget.trials == 0)
         p->search.budget.trials = NO_LIMIT;
     ks_agent_operator_attach(p->agent, p->trace, &p->search);
+    s->search = &p->search;
     enum ks_code code = ks_search_run(&p->search, &p->result, err);
+    s->search = NULL;
     const char *why = code != KS_OK ? err->message : p->result.stopped_by;
     KS_AUTO_STR struct ks_str refusal = KS_STR_INIT;
     ks_str_addf(&refusal, "the trial did not come to an end: %s", why);

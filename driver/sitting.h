@@ -34,7 +34,7 @@ struct ks_sitting {
     char key[65];
     struct ks_entry_session judge;
     struct ks_bank bank;
-    struct ks_memory *memory;
+    const struct ks_search *search; /* while it runs; NULL otherwise */
 };
 
 /* o: after ks_opened_input().  Takes the lock, reads or begins the sitting, builds and checks the baseline.  Errors, beside those

@@ -125,15 +125,54 @@ static struct ks_json *report(struct serve *v)
     return j;
 }
 
+static struct ks_json *analyze(struct serve *v)
+{
+    struct ks_json *j = ks_json_object();
+    struct ks_agent_view view;
+    ks_search_view(v->s->search, &view);
+    ks_json_set_str(j, "unit", v->s->o->unit.path);
+    ks_json_set_str(j, "entry", view.entry);
+    ks_json_set_str(j, "device", v->s->o->device.label);
+    ks_json_set_i64(j, "candidate", view.best);
+    ks_json_set(j, "hypotheses", ks_json_copy(view.hypotheses));
+    ks_json_set(j, "contract", ks_json_copy(view.contract));
+    if (view.question) {
+        struct ks_json *q = ks_json_object();
+        ks_json_set_str(q, "layer", ks_layer_text(view.question_layer));
+        ks_json_set_str(q, "text", view.question);
+        ks_json_set(j, "question", q);
+    }
+    return j;
+}
+
+static struct ks_json *best_text(struct serve *v)
+{
+    struct ks_json *j = ks_json_object();
+    struct ks_agent_view view;
+    const char *text = v->s->o->unit.source;
+    ks_search_view(v->s->search, &view);
+    for (size_t i = 0; i < view.n_attempts; i++)
+        if (view.attempts[i].improved)
+            text = view.attempts[i].source;
+    ks_json_set_str(j, "text", text);
+    return j;
+}
+
 static bool extra(void *ctx, const char *tool, const struct ks_json *arguments, struct ks_json **ret, bool *ret_refused)
 {
-    struct serve *v = ctx;
+    static const struct {
+        const char *tool;
+        struct ks_json *(*make)(struct serve *v);
+    } own[] = {{"analyze", analyze}, {"best_text", best_text}, {"report", report}};
     (void)arguments;
-    if (strcmp(tool, "report") != 0)
-        return false;
-    *ret = report(v);
-    *ret_refused = ks_json_get(*ret, "error") != NULL;
-    return true;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strcmp(tool, own[i].tool) != 0)
+            continue;
+        *ret = own[i].make(ctx);
+        *ret_refused = ks_json_get(*ret, "error") != NULL;
+        return true;
+    }
+    return false;
 }
 
 static enum ks_code finish(struct serve *v, struct ks_err *err)

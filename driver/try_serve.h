@@ -7,9 +7,9 @@
  *   -> {"id": any, "tool": T, "arguments": {...}}
  *   <- {"id": as given, "content": {...}, "refused": bool}
  *
- * Tools: those of rewriter/actions.def, report (the trace for people, and counted) and finish (confirm the best, put a
- * certificate into the store).  The end of stdin ends this process, not the sitting.  A line that is no request gets an answer
- * with "refused" and the id null. */
+ * Tools: those of rewriter/actions.def, analyze (hypotheses, contract), best_text, report (the trace for people, and counted) and
+ * finish (confirm the best, put a certificate into the store).  The end of stdin ends this process, not the sitting.  A line that
+ * is no request gets an answer with "refused" and the id null. */
 
 #include "driver/sitting.h"
 
