@@ -124,7 +124,7 @@ int ks_cmd_analyze(char *const *argv)
 /* Adds an error at the entry's line when the file has no such entry that can be called; else what binding says. */
 static void check_entry(struct ks_looked *l, const struct ks_contract *c, struct ks_diags *diags)
 {
-    struct ks_signature signature;
+    struct ks_signature signature, oracle;
     struct ks_err err;
     const struct ks_entry *entry = ks_entry_check(l->facts, c, diags);
     if (!entry)
@@ -132,6 +132,12 @@ static void check_entry(struct ks_looked *l, const struct ks_contract *c, struct
     ks_signature_of(entry, &l->arena, &signature);
     if (ks_contract_bind(c, &signature, diags, &err) != KS_OK && ks_diags_count(diags, KS_SEV_ERROR) == 0)
         ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, 1, "contract", "%s", err.message);
+    const struct ks_node *function = c->oracle ? ks_oracle_check(l->facts, c, diags) : NULL;
+    if (!function)
+        return;
+    ks_signature_of_function(function, &l->arena, &oracle);
+    if (ks_contract_bind_oracle(c, &oracle, diags, &err) != KS_OK && ks_diags_count(diags, KS_SEV_ERROR) == 0)
+        ks_diags_add(diags, KS_SEV_ERROR, c->path, c->oracle_line, c->oracle_col, 1, "contract", "%s", err.message);
 }
 
 static int check_contracts(struct ks_looked *l)

@@ -11,4 +11,8 @@
 /* The entry, or NULL after adding an error at the contract's entry line. */
 const struct ks_entry *ks_entry_check(const struct ks_facts *facts, const struct ks_contract *contract, struct ks_diags *diags);
 
+/* The function that the contract's oracle line names: a plain host function of this file, defined once, that others can call.
+ * NULL after adding an error at its name. */
+const struct ks_node *ks_oracle_check(const struct ks_facts *facts, const struct ks_contract *contract, struct ks_diags *diags);
+
 #endif

@@ -43,6 +43,16 @@ bool ks_entry_bind(const struct ks_entry_context *x, const struct ks_contract *c
         ks_signature_of(entry, x->unit->arena, ret);
         ok = ks_contract_bind(contract, ret, &d, &err) == KS_OK;
     }
+    if (ok && contract->oracle) {
+        const struct ks_node *function = ks_oracle_check(x->facts, contract, &d);
+        struct ks_signature *oracle = KS_ARENA_NEW(x->unit->arena, struct ks_signature);
+        ok = function != NULL;
+        if (ok) {
+            ks_signature_of_function(function, x->unit->arena, oracle);
+            ok = ks_contract_bind_oracle(contract, oracle, &d, &err) == KS_OK;
+        }
+        ret->oracle = oracle;
+    }
     ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
     if (!ok)
         ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s", contract->entry, instead);

@@ -119,3 +119,13 @@ void ks_signature_of(const struct ks_entry *entry, struct ks_arena *arena, struc
         .returns_int = r && r->kind == KS_TYPE_INT && r->size_bytes == 4,
     };
 }
+
+void ks_signature_of_function(const struct ks_node *function, struct ks_arena *arena, struct ks_signature *ret)
+{
+    struct ks_param *params = KS_ARENA_ARRAY(arena, struct ks_param, function->n_children + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < function->n_children; i++)
+        if (function->children[i] && function->children[i]->kind == KS_NODE_PARAM && function->children[i]->symbol)
+            params[n++] = param_of(function->children[i]->symbol);
+    *ret = (struct ks_signature){.entry = function->name, .params = params, .n_params = n, .returns_void = true};
+}

@@ -162,9 +162,11 @@ static void case_release(struct ks_case *k)
     for (size_t i = 0; i < KS_MAX_PARAMS; i++) {
         free(k->want[i]);
         free(k->inputs[i]);
+        free(k->exact[i]);
     }
     memset(k->want, 0, sizeof k->want);
     memset(k->inputs, 0, sizeof k->inputs);
+    memset(k->exact, 0, sizeof k->exact);
 }
 
 void ks_cases_release(struct ks_case *cases, size_t n)
@@ -356,6 +358,8 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
         for (int set = KS_SET_DECLARED + 1; set < KS_N_SETS && code == KS_OK; set++)
             code = case_add(s, &list, &shape, (enum ks_input_set)set, false, CASE_WARP_INSTS, err);
     }
+    if (code == KS_OK && s->c->oracle)
+        code = ks_oracle_cases(s, cases, list.n, err);
     if (code != KS_OK) {
         ks_cases_release(cases, list.n);
         return code;
@@ -430,7 +434,7 @@ static bool fake_accepted(struct ks_session *s, const struct ks_layout *l, const
             return false;
         unsigned char *out = ks_xmalloc(l->buf[i].bytes);
         fake_fill(s, l, k, other, fake, i, out);
-        ks_compare(&s->c->buffers[i], out, k->want[i], l->buf[i].n_elem, true, &cmp);
+        ks_case_compare(s, k, i, out, l->buf[i].n_elem, NULL, &cmp);
         all = cmp.match;
         free(out);
     }

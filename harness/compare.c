@@ -87,6 +87,14 @@ void ks_compare_describe(const struct ks_compare *c, const struct ks_buffer *b, 
                     c->noise, KS_COMPARE_MAX_NOISE);
         return;
     }
+    if (c->worse) {
+        ks_str_addf(
+            out,
+            "'%s' is off by up to %.3g from the oracle, the original by %.3g; at most %.3g may be (twice that and the rounding "
+            "of the type)",
+            b->name, c->max_abs_err, c->original_err, c->oracle_limit);
+        return;
+    }
     ks_str_addf(out, "'%s'[%zu] is %.9g, expected %.9g", b->name, c->first_bad, c->first_got, c->first_want);
     if (ks_dtype_is_float(b->dtype))
         ks_str_addf(out, " within atol %g + rtol %g", b->atol, b->rtol);

@@ -19,6 +19,9 @@ struct ks_compare {
     double max_abs_err, max_rel_err; /* over elements where both are finite */
     double noise;                    /* |a - b|_2 / |b|_2 */
     bool noisy;                      /* rejected for the noise, not for an element */
+    bool oracle;                     /* held against the oracle (oracle.h) */
+    bool worse;                      /* rejected because its largest error is more than oracle_limit */
+    double oracle_limit, original_err;
 };
 
 /* declared: contents are as the contract says. */

@@ -20,6 +20,8 @@
  *   arg   NAME = EXPR                  a scalar parameter; dims with the parameter's name bind to it without an arg line
  *   time  DIM=V ... [weight=W] ; ...   timing points; every non-derived dim is given
  *   work  bytes=EXPR ops=EXPR          the least that any implementation moves and computes
+ *   oracle NAME                        a plain host function of the file that computes the same, better: parameters by the names of
+ *                                      the entry's, in host memory, arrays as `double *` (converted) or as the contract's type
  * EXPR: + - * / % ( ) integers, decimals, dims, and rsqrt sqrt min max ceildiv log2 exp.  Lengths are evaluated in 64-bit integers
  * with overflow checked.  The stream parameter needs no line. */
 
@@ -96,6 +98,8 @@ struct ks_contract {
     struct ks_time_point *times;
     size_t n_times;
     const struct ks_expr *work_bytes, *work_ops; /* what any implementation must move and compute at least; NULL: not said */
+    const char *oracle;                          /* host function that knows better than the original; NULL: none */
+    uint32_t oracle_line, oracle_col;
 };
 
 /* The host entry's C signature, carried over from the analyzer as plain data. */
@@ -116,6 +120,7 @@ struct ks_signature {
     size_t n_params;
     bool returns_int;  /* int or cudaError_t: non-zero means failure */
     bool returns_void;
+    const struct ks_signature *oracle; /* of the function that the contract's oracle line names; NULL: none */
 };
 
 /* Parses every contract in the text (a unit may have several entries).  Problems go to `diags` with caret; a contract with an error
@@ -129,6 +134,11 @@ struct ks_json *ks_contract_to_json(const struct ks_contract *c);
 /* Checks the contract against the entry's parameters: every parameter bound, every name known, pointee types and const agree.  Errors:
  * KS_ERR_MISMATCH when any diagnostic is an error. */
 KS_NODISCARD enum ks_code ks_contract_bind(const struct ks_contract *c, const struct ks_signature *sig, struct ks_diags *diags, struct ks_err *err);
+
+/* The same for the function that the oracle line names: every parameter is a dim, an arg or a buffer that is no scratch, pointers
+ * are to double or to the contract's type, and it writes a floating-point output.  Errors: KS_ERR_MISMATCH. */
+KS_NODISCARD enum ks_code ks_contract_bind_oracle(const struct ks_contract *c, const struct ks_signature *oracle, struct ks_diags *diags,
+                                                  struct ks_err *err);
 
 /* Evaluates derived dims of `shape` in place; checks the domain.  Errors: KS_ERR_RANGE naming the dim. */
 KS_NODISCARD enum ks_code ks_contract_complete(const struct ks_contract *c, struct ks_shape *shape, struct ks_err *err);

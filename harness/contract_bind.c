@@ -205,3 +205,56 @@ enum ks_code ks_contract_bind(const struct ks_contract *c, const struct ks_signa
     ks_arena_release(&arena);
     return failed ? ks_fail(err, KS_ERR_MISMATCH, "contract of '%s' does not match its parameters", c->entry) : KS_OK;
 }
+
+/* ---- the oracle -------------------------------------------------------------------------------------------------------------
+ */
+
+/* A pointer of the oracle: what it holds, and whether the harness may let it be written. */
+static bool oracle_pointer(struct binder *x, struct ks_cplace at, const struct ks_param *p)
+{
+    const struct ks_buffer *buf = find_buffer(x->c, p->name);
+    if (!buf || buf->direction == KS_DIR_SCRATCH) {
+        ks_cbuild_error(&x->b, at, "parameter '%s' ('%s') of the oracle '%s' is %s", p->name, p->spelling, x->sig->entry,
+                        buf ? "scratch, which the entry alone has" : "no array of the contract");
+        return false;
+    }
+    if (!p->pointee_known || !(p->pointee == KS_DT_DOUBLE || dtypes_agree(p->pointee, buf->dtype))) {
+        ks_cbuild_error(&x->b, at,
+                        "'%s' holds %s in the contract, but the oracle takes '%s'; it takes a pointer to double or to that",
+                        p->name, ks_dtype_text(buf->dtype), p->spelling);
+        return false;
+    }
+    return buf->direction != KS_DIR_IN && !p->pointee_const && ks_dtype_is_float(buf->dtype);
+}
+
+enum ks_code ks_contract_bind_oracle(const struct ks_contract *c, const struct ks_signature *oracle, struct ks_diags *diags,
+                                     struct ks_err *err)
+{
+    struct ks_arena arena;
+    ks_arena_init(&arena);
+    struct binder x = {.c = c, .sig = oracle};
+    ks_cbuild_init(&x.b, c->path, &arena, diags);
+    struct ks_cplace at = at_name(c->oracle_line, c->oracle_col, c->oracle);
+    bool any = false;
+    for (size_t i = 0; i < oracle->n_params; i++) {
+        const struct ks_param *p = &oracle->params[i];
+        bool named = p->name && p->name[0];
+        if (p->kind == KS_PARAM_STREAM)
+            continue;
+        if (!named || p->kind == KS_PARAM_UNSUPPORTED)
+            ks_cbuild_error(&x.b, at,
+                            "parameter %zu of the oracle '%s' has %s; it takes pointers and numbers by the entry's names", i + 1,
+                            oracle->entry, named ? "a type that cannot be passed" : "no name");
+        else if (p->kind == KS_PARAM_POINTER)
+            any |= oracle_pointer(&x, at, p);
+        else if (!find_arg(c, p->name) && ks_contract_find_dim(c, p->name) == SIZE_MAX)
+            ks_cbuild_error(&x.b, at, "parameter '%s' ('%s') of the oracle '%s' is neither a dim nor an arg of the contract",
+                            p->name, p->spelling, oracle->entry);
+    }
+    if (!any && !x.b.failed)
+        ks_cbuild_error(&x.b, at, "the oracle '%s' writes no floating-point output of the contract", oracle->entry);
+    bool failed = x.b.failed;
+    ks_cbuild_release(&x.b);
+    ks_arena_release(&arena);
+    return failed ? ks_fail(err, KS_ERR_MISMATCH, "oracle of '%s' does not match the contract", c->entry) : KS_OK;
+}

@@ -371,6 +371,9 @@ static void check_whole(struct ks_cbuild *b)
         has_output |= b->buffers.data[i].direction == KS_DIR_OUT || b->buffers.data[i].direction == KS_DIR_INOUT;
     if (!has_output)
         ks_cbuild_error(b, at, "contract of '%s' has no output; declare what it computes with 'out' or 'inout'", b->entry);
+    if (b->oracle && strcmp(b->oracle, b->entry) == 0)
+        ks_cbuild_error(b, name_place(b->oracle_line, b->oracle_col, b->oracle),
+                        "the oracle of '%s' is the entry itself; it has to be another function", b->entry);
     if (b->times.n == 0)
         ks_cbuild_error(b, at, "contract of '%s' has no timing point; say with 'time' which sizes shall be fast", b->entry);
     struct ks_contract c = view(b);
@@ -401,5 +404,8 @@ bool ks_cbuild_finish(struct ks_cbuild *b, struct ks_contract *ret)
 #undef TAKE
     ret->work_bytes = b->work_bytes;
     ret->work_ops = b->work_ops;
+    ret->oracle = b->oracle;
+    ret->oracle_line = b->oracle_line;
+    ret->oracle_col = b->oracle_col;
     return true;
 }

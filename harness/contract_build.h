@@ -23,6 +23,8 @@ struct ks_cbuild {
     KS_VEC(struct ks_time_point) times;
     KS_VEC(struct ks_cplace) time_places;
     const struct ks_expr *work_bytes, *work_ops;
+    const char *oracle;
+    uint32_t oracle_line, oracle_col;
     bool failed;
 };
 

@@ -281,7 +281,7 @@ static void read_work(struct ks_cbuild *b, const struct ks_json *j)
 
 static bool read_contract(struct ks_cbuild *b, const struct ks_json *j, struct ks_contract *ret)
 {
-    if (members_known(b, j, "entry dims buffers args time work", "contract"))
+    if (members_known(b, j, "entry dims buffers args time work oracle", "contract"))
         b->entry = get_string(b, j, "entry", "contract");
     if (!b->entry)
         return false;
@@ -293,6 +293,8 @@ static bool read_contract(struct ks_cbuild *b, const struct ks_json *j, struct k
     read_list(b, j, "args", read_arg);
     read_list(b, j, "time", read_time);
     read_work(b, j);
+    if (ks_json_get(j, "oracle"))
+        b->oracle = get_string(b, j, "oracle", "oracle");
     return ks_cbuild_finish(b, ret);
 }
 
@@ -410,5 +412,7 @@ struct ks_json *ks_contract_to_json(const struct ks_contract *c)
             ks_json_set_str(work, "ops", ks_expr_text(c->work_ops));
         ks_json_set(j, "work", work);
     }
+    if (c->oracle)
+        ks_json_set_str(j, "oracle", c->oracle);
     return j;
 }

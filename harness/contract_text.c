@@ -11,7 +11,9 @@
     X(entry, NULL)                                                                                                               \
     X(dims, NULL)                                                                                                                \
     X(in, read_buffers)                                                                                                          \
-    X(out, read_buffers) X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time) X(work, read_work)
+    X(out, read_buffers)                                                                                                         \
+    X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time) X(work, read_work)                       \
+        X(oracle, read_oracle)
 
 enum directive {
 #define X(word, read) DIRECTIVE_##word,
@@ -204,6 +206,28 @@ static void read_work(struct ks_scan *s, enum directive directive)
     } while (!ks_scan_at_end(s));
 }
 
+/* NAME */
+static void read_oracle(struct ks_scan *s, enum directive directive)
+{
+    (void)directive;
+    const char *name;
+    size_t from;
+    if (!ks_scan_word(s, &name, &from)) {
+        ks_scan_error(s, "the name of a host function");
+        return;
+    }
+    struct ks_cplace at = ks_scan_place(s, from, s->pos);
+    if (!ks_scan_at_end(s)) {
+        ks_scan_error(s, "the end of the line");
+    } else if (s->b->oracle) {
+        ks_cbuild_error(s->b, at, "the contract of '%s' has two oracles", s->b->entry);
+    } else {
+        s->b->oracle = name;
+        s->b->oracle_line = at.line;
+        s->b->oracle_col = at.col;
+    }
+}
+
 /* One DIM=V or weight=W of a timing point. */
 static bool read_time_item(struct ks_scan *s, struct ks_time_point *t, bool *given, bool *weight_given)
 {
@@ -356,10 +380,10 @@ static void read_line(struct reader *r, struct ks_scan s)
     size_t from;
     enum directive d = DIRECTIVE_entry;
     if (!ks_scan_word(&s, &word, &from))
-        ks_scan_error(&s, "entry, dims, in, out, inout, scratch, arg, time or work");
+        ks_scan_error(&s, "entry, dims, in, out, inout, scratch, arg, time, work or oracle");
     else if (!directive_find(word, &d))
         ks_cbuild_error(s.b, ks_scan_place(&s, from, s.pos),
-                        "unknown directive '%s', expected entry, dims, in, out, inout, scratch, arg, time or work", word);
+                        "unknown directive '%s', expected entry, dims, in, out, inout, scratch, arg, time, work or oracle", word);
     else if (d == DIRECTIVE_entry) {
         s.b = &r->build;
         open_contract(r, &s);

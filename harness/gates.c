@@ -117,8 +117,7 @@ static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
             struct ks_compare cmp;
             if (!ks_buffer_is_output(&s->c->buffers[i]))
                 continue;
-            ks_compare(&s->c->buffers[i], ks_run_output(&t->arm, &l, i), k->want[i], l.buf[i].n_elem, k->set == KS_SET_DECLARED,
-                       &cmp);
+            ks_case_compare(s, k, i, ks_run_output(&t->arm, &l, i), l.buf[i].n_elem, &t->oracle[i], &cmp);
             if (k->set == KS_SET_DECLARED) {
                 t->v->max_abs_err = cmp.max_abs_err > t->v->max_abs_err ? cmp.max_abs_err : t->v->max_abs_err;
                 t->v->max_rel_err = cmp.max_rel_err > t->v->max_rel_err ? cmp.max_rel_err : t->v->max_rel_err;
@@ -184,12 +183,50 @@ static bool first_call(struct ks_trial *t)
     return numerics_case(t, &t->cases[large - t->cases], t->n_cases);
 }
 
+/* How far both arms are from the oracle. */
+static struct ks_json *oracle_details(const struct ks_trial *t)
+{
+    struct ks_json *j = ks_json_object(), *outputs = ks_json_array();
+    int64_t asked = 0;
+    for (size_t i = 0; i < t->n_cases; i++) {
+        bool any = false;
+        for (size_t k = 0; k < t->s->c->n_buffers; k++)
+            any |= t->cases[i].exact[k] != NULL;
+        asked += any;
+    }
+    ks_json_set_str(j, "function", t->s->c->oracle);
+    ks_json_set_i64(j, "calls", asked);
+    for (size_t i = 0; i < t->s->c->n_buffers; i++) {
+        const struct ks_oracle_sum *sum = &t->oracle[i];
+        if (sum->n == 0)
+            continue;
+        struct ks_json *o = ks_json_object();
+        ks_json_set_str(o, "output", t->s->c->buffers[i].name);
+        ks_json_set_num(o, "candidate_error", ks_oracle_error(sum->candidate2, sum->n));
+        ks_json_set_num(o, "original_error", ks_oracle_error(sum->original2, sum->n));
+        ks_json_push(outputs, o);
+    }
+    ks_json_set(j, "outputs", outputs);
+    return j;
+}
+
+/* All calls together against the oracle; false: the gate has failed. */
+static bool oracle_judged(struct ks_trial *t)
+{
+    KS_AUTO_STR struct ks_str why = KS_STR_INIT;
+    for (size_t i = 0; i < t->s->c->n_buffers && why.len == 0; i++)
+        (void)ks_oracle_judge(&t->s->c->buffers[i], &t->oracle[i], &why);
+    if (why.len)
+        ks_gate_fail(t, KS_GATE_NUMERICS, oracle_details(t), "%s", why.data);
+    return why.len == 0;
+}
+
 void ks_gate_numerics(struct ks_trial *t)
 {
     for (size_t i = 0; i < t->n_cases; i++)
         if (!numerics_case(t, &t->cases[i], i))
             return;
-    if (!first_call(t))
+    if (!first_call(t) || !oracle_judged(t))
         return;
     struct ks_json *details = ks_json_object();
     size_t shapes = 0;
@@ -197,6 +234,8 @@ void ks_gate_numerics(struct ks_trial *t)
         shapes += t->cases[i].set == KS_SET_DECLARED;
     ks_json_set_i64(details, "calls", (int64_t)t->n_cases);
     ks_json_set_i64(details, "shapes", (int64_t)shapes);
+    if (t->s->c->oracle)
+        ks_json_set(details, "oracle", oracle_details(t));
     if (t->s->opt.device == KS_DEVICE_EMULATED)
         coverage_note(t);
     ks_gate_pass(t, KS_GATE_NUMERICS, details);

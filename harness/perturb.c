@@ -71,7 +71,7 @@ static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const str
         struct ks_compare cmp;
         if (!ks_buffer_is_output(&s->c->buffers[i]))
             continue;
-        ks_compare(&s->c->buffers[i], ks_run_output(arm, &l, i), k->want[i], l.buf[i].n_elem, true, &cmp);
+        ks_case_compare(s, k, i, ks_run_output(arm, &l, i), l.buf[i].n_elem, NULL, &cmp);
         if (!cmp.match)
             ks_compare_describe(&cmp, &s->c->buffers[i], l.buf[i].n_elem, what);
     }

@@ -34,6 +34,9 @@ enum ks_wire_op {
     KS_OP_QUIT
 };
 
+/* ks_wire_hello.device beside enum ks_device_kind: plain memory, for an oracle. */
+#define KS_WIRE_HOST 2u
+
 /* Written by the worker's SIGSYS handler, read by the parent when the worker has died. */
 struct ks_wire_head {
     uint32_t refused_syscall; /* number + 1; 0: none */

@@ -127,6 +127,8 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     ks_bindings_make(s);
     if (s->c->n_buffers > KS_MAX_PARAMS)
         return ks_fail(err, KS_ERR_LIMIT, "use a contract of %zu buffers (at most %d)", s->c->n_buffers, KS_MAX_PARAMS);
+    if (s->c->oracle && !s->opt.signature->oracle)
+        return ks_fail(err, KS_ERR_MISMATCH, "use the oracle '%s': its parameters are not known", s->c->oracle);
     KS_TRY(sizes_find(s, err));
     if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "baseline", 600000, &s->baseline, &log, err) != KS_OK)
         return ks_wrap(err, "the original does not build as a workload");

@@ -8,6 +8,7 @@
 #include "harness/compare.h"
 #include "harness/device_lock.h"
 #include "harness/inputs.h"
+#include "harness/oracle.h"
 #include "harness/session.h"
 #include "harness/stats.h"
 
@@ -49,6 +50,7 @@ struct ks_case {
     int64_t candidate_warp_insts;         /* of the trial's candidate, emulated; 0: not known */
     int point;                            /* timing point + 1; 0: none */
     unsigned char *want[KS_MAX_PARAMS];   /* the baseline's outputs; NULL: not kept */
+    double *exact[KS_MAX_PARAMS];         /* the oracle's; NULL: there is none */
     unsigned char *inputs[KS_MAX_PARAMS]; /* GPU: what the device made of the contents; NULL: not kept */
 };
 
@@ -146,6 +148,16 @@ KS_NODISCARD enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, st
 void ks_cases_release(struct ks_case *cases, size_t n);
 KS_NODISCARD enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err);
 
+/* oracle_run.c */
+/* The oracle's answers to the cases.  Those that it is too slow for stay without. */
+KS_NODISCARD enum ks_code ks_oracle_cases(struct ks_session *s, struct ks_case *cases, size_t n, struct ks_err *err);
+/* Output i of a case against the oracle's answer where there is one, else against the baseline's.  sum: may be NULL. */
+void ks_case_compare(const struct ks_session *s, const struct ks_case *k, size_t i, const void *got, size_t n_elem,
+                     struct ks_oracle_sum *sum, struct ks_compare *ret);
+/* Output i of the two arms on declared inputs, where the oracle was not asked. */
+void ks_arms_compare(const struct ks_session *s, size_t i, const void *got, const void *want, size_t n_elem,
+                     struct ks_compare *ret);
+
 /* Gates.  Each fills its result; deadline_ns is the trial's. */
 struct ks_trial {
     struct ks_session *s;
@@ -156,6 +168,7 @@ struct ks_trial {
     bool stuck; /* a call did not end, or cannot be emulated */
     struct ks_case *cases;
     size_t n_cases;
+    struct ks_oracle_sum oracle[KS_MAX_PARAMS]; /* by buffer */
 };
 void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details);
 void ks_gate_fail(struct ks_trial *t, enum ks_gate gate, struct ks_json *details, const char *fmt, ...) KS_PRINTF(4, 5);

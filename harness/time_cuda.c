@@ -77,8 +77,7 @@ static bool pair_agrees(struct ks_session *s, const struct ks_arm *reference, co
         struct ks_compare cmp;
         if (!ks_buffer_is_output(&s->c->buffers[i]))
             continue;
-        ks_compare(&s->c->buffers[i], ks_run_output(candidate, l, i), ks_run_output(reference, l, i), l->buf[i].n_elem, true,
-                   &cmp);
+        ks_arms_compare(s, i, ks_run_output(candidate, l, i), ks_run_output(reference, l, i), l->buf[i].n_elem, &cmp);
         if (!cmp.match) {
             ks_compare_describe(&cmp, &s->c->buffers[i], l->buf[i].n_elem, what);
             return false;

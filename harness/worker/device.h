@@ -43,6 +43,6 @@ struct ks_device_ops {
     enum ks_code (*report)(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns, struct ks_err *err);
 };
 
-extern const struct ks_device_ops ks_device_emulated, ks_device_cuda;
+extern const struct ks_device_ops ks_device_emulated, ks_device_cuda, ks_device_host;
 
 #endif

@@ -53,7 +53,7 @@ static enum ks_code do_hello(struct worker *w, const struct ks_wire_hello *h, st
         return ks_fail_errno(err, KS_ERR_IO, "map the shared memory of %llu bytes", (unsigned long long)h->shm_bytes);
     ks_sandbox_limits(h->cpu_limit_s, h->device == KS_DEVICE_CUDA);
     w->gpu = h->device == KS_DEVICE_CUDA;
-    w->device = w->gpu ? &ks_device_cuda : &ks_device_emulated;
+    w->device = w->gpu ? &ks_device_cuda : h->device == KS_WIRE_HOST ? &ks_device_host : &ks_device_emulated;
     memcpy(w->runtime_path, h->runtime_path, sizeof w->runtime_path);
     KS_AUTO_STR struct ks_str json = KS_STR_INIT;
     KS_TRY(w->device->open(h, &json, err));

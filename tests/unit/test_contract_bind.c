@@ -147,4 +147,57 @@ TEST(integers_of_one_size_agree_whatever_their_sign)
     CHECK_INT(bind(contract, q, 2, true, &out), KS_ERR_MISMATCH);
 }
 
+/* The oracle's own parameters against the contract. */
+static void oracle_expect(const struct ks_param *params, size_t n_params, const char *message)
+{
+    const char contract[] =
+        "// kscc: entry f\n// kscc: dims n=1..8 m=1..8\n// kscc: in x : half[n]\n// kscc: scratch t : float[n]\n"
+        "// kscc: out y : float[n]\n// kscc: out k : int32[n]\n// kscc: arg a = 1/n\n// kscc: time n=2 m=2\n"
+        "// kscc: oracle g\n";
+    struct ks_err err = {0};
+    struct ks_arena arena;
+    struct ks_diags diags;
+    struct ks_contract *c = NULL;
+    size_t n = 0;
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    ks_arena_init(&arena);
+    ks_diags_init(&diags);
+    CHECK_OK(ks_contracts_parse("t.cu", contract, strlen(contract), &arena, &diags, &c, &n, &err));
+    struct ks_signature sig = {.entry = "g", .params = params, .n_params = n_params, .returns_void = true};
+    CHECK_INT(ks_contract_bind_oracle(c, &sig, &diags, &err), message ? KS_ERR_MISMATCH : KS_OK);
+    for (size_t i = 0; i < diags.n; i++)
+        ks_diag_render(&diags.data[i], contract, strlen(contract), false, &out);
+    if (message)
+        CHECK_CONTAINS(ks_str_cstr(&out), message);
+    else
+        CHECK_STR(ks_str_cstr(&out), "");
+    ks_diags_release(&diags);
+    ks_arena_release(&arena);
+}
+#define ORACLE_EXPECT(params, message) oracle_expect(params, sizeof(params) / sizeof((params)[0]), message)
+
+TEST(an_oracle_takes_what_the_contract_knows)
+{
+    const struct ks_param good[] = {PTR("x", "const double *", KS_DT_DOUBLE, true),
+                                    PTR("y", "double *", KS_DT_DOUBLE, false),
+                                    PTR("k", "int *", KS_DT_INT32, false),
+                                    NUM("n", "int", KS_PARAM_I32),
+                                    NUM("a", "double", KS_PARAM_F64),
+                                    STREAM};
+    ORACLE_EXPECT(good, NULL);
+    const struct ks_param own_type[] = {PTR("x", "const half *", KS_DT_HALF, true), PTR("y", "float *", KS_DT_FLOAT, false)};
+    ORACLE_EXPECT(own_type, NULL);
+    const struct ks_param other_type[] = {PTR("x", "const float *", KS_DT_FLOAT, true),
+                                          PTR("y", "double *", KS_DT_DOUBLE, false)};
+    ORACLE_EXPECT(other_type, "t.cu:9:17: error: 'x' holds half in the contract, but the oracle takes 'const float *'");
+    const struct ks_param unknown[] = {PTR("z", "double *", KS_DT_DOUBLE, false)};
+    ORACLE_EXPECT(unknown, "parameter 'z' ('double *') of the oracle 'g' is no array of the contract");
+    const struct ks_param scratch[] = {PTR("t", "float *", KS_DT_FLOAT, false), PTR("y", "double *", KS_DT_DOUBLE, false)};
+    ORACLE_EXPECT(scratch, "'t' ('float *') of the oracle 'g' is scratch");
+    const struct ks_param number[] = {PTR("y", "double *", KS_DT_DOUBLE, false), NUM("q", "int", KS_PARAM_I32)};
+    ORACLE_EXPECT(number, "parameter 'q' ('int') of the oracle 'g' is neither a dim nor an arg");
+    const struct ks_param nothing[] = {PTR("y", "const double *", KS_DT_DOUBLE, true), PTR("k", "int *", KS_DT_INT32, false)};
+    ORACLE_EXPECT(nothing, "the oracle 'g' writes no floating-point output");
+}
+
 TEST_MAIN

@@ -43,7 +43,35 @@ static const struct ks_param params[] = {
     {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
     {.name = "stream", .kind = KS_PARAM_STREAM, .spelling = "cudaStream_t"},
 };
-static const struct ks_signature signature = {
+/* row_oracle: the contract's oracle, in double. */
+static const struct ks_param oracle_params[] = {
+    {.name = "x",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const double *",
+     .pointee = KS_DT_DOUBLE,
+     .pointee_known = true,
+     .pointee_bytes = 8,
+     .pointee_const = true},
+    {.name = "w",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const double *",
+     .pointee = KS_DT_DOUBLE,
+     .pointee_known = true,
+     .pointee_bytes = 8,
+     .pointee_const = true},
+    {.name = "y",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "double *",
+     .pointee = KS_DT_DOUBLE,
+     .pointee_known = true,
+     .pointee_bytes = 8},
+    {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
+};
+static const struct ks_signature oracle = {
+    .entry = "row_dot_exact", .params = oracle_params, .n_params = 5, .returns_void = true};
+
+static struct ks_signature signature = {
     .entry = "row_dot", .symbol = "_Z7row_dotPKfS0_PfiiP11CUstream_st", .params = params, .n_params = 6, .returns_void = true};
 
 static int by_name(const void *a, const void *b)
@@ -246,6 +274,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "run_zoo: %s\n", err.message);
         return 2;
     }
+    signature.oracle = contracts[0].oracle ? &oracle : NULL;
     char *nvcc[] = {argv[2], (char[]){"-O2"}, (char[]){"-c"}, path.data, NULL};
     struct ks_session_options o = {.unit_path = path.data,
                                    .source = text.data,
