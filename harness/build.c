@@ -245,6 +245,8 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     ks_args_add(&a, "-fvisibility=default");
     ks_args_add(&a, "-Xcompiler");
     ks_args_addf(&a, "-iquote,%s", ks_str_cstr(&quote));
+    ks_args_add(&a, "-Xcompiler"); /* unit.ii: what the host compiler reads (host_text.h) */
+    ks_args_add(&a, "-save-temps=obj");
     if (!opt->confined_to) { /* the original: what it includes, candidates may read */
         ks_args_add(&a, "-MD");
         ks_args_add(&a, "-MF");
@@ -431,6 +433,22 @@ static void content_hash(struct ks_built *b, const char *dir)
     ks_hash_final_hex(&h, b->object_hash);
 }
 
+/* The host compiler's preprocessed input.  A compiler that leaves none is named in the verdict. */
+static enum ks_code host_text_take(const char *dir, struct ks_built *b, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    ks_path_join(&path, dir, "unit.ii");
+    if (!ks_file_exists(path.data))
+        return KS_OK;
+    b->host_text = ks_xcalloc(1, sizeof *b->host_text);
+    KS_TRY(ks_host_text_read(path.data, b->host_text, err));
+    ks_path_join(&path, dir, "unit.s");
+    unlink(path.data);
+    ks_path_join(&path, dir, "unit.ii");
+    unlink(path.data);
+    return KS_OK;
+}
+
 static enum ks_code object_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
                               int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err)
 {
@@ -447,6 +465,7 @@ static enum ks_code object_in(const struct ks_session_options *opt, const char *
     KS_TRY(compile(opt, path.data, b->object_path, timeout_ms, log, err));
     KS_TRY(ks_object_read(b->object_path, &b->object, err));
     content_hash(b, dir);
+    KS_TRY(host_text_take(dir, b, err));
     b->object_bytes = b->object.file.len;
     b->build_ns = ks_clock_ns() - start_ns;
     return KS_OK;
@@ -507,6 +526,9 @@ void ks_built_free(struct ks_built *b)
     free(b->object_path);
     free(b->shared_path);
     ks_object_release(&b->object);
+    if (b->host_text)
+        ks_host_text_release(b->host_text);
+    free(b->host_text);
     free(b);
 }
 

@@ -3,10 +3,12 @@
 
 /* Turns the text of a unit into an object and a shared library that a worker can load, with the user's own compile flags.
  * Differences from the user's compile: code is position independent, the architecture is the session's, PTX is embedded
- * (uncompressed) beside machine code, line information is on, device code is whole-program,
+ * (uncompressed) beside machine code, line information is on, device code is whole-program, the host compiler leaves what it
+ * read,
  * __DATE__ and __TIME__ stand still.  ptxas is run once more on that PTX
  * for registers and spills. */
 
+#include "harness/host_text.h"
 #include "harness/object.h"
 #include "harness/session.h"
 
@@ -21,6 +23,7 @@ struct ks_built {
     char object_hash[65]; /* of host code and PTX, the same for every build of the text */
     char *object_path, *shared_path;
     struct ks_object object;
+    struct ks_host_text *host_text;      /* NULL: the host compiler left none */
     struct ks_kernel_resources *kernels; /* sorted by name */
     size_t n_kernels;
     char *ptxas_text;

@@ -264,6 +264,29 @@ static void perturb(struct ks_trial *t)
     (void)passed;
 }
 
+/* What the object does not tell: assembly, and which functions of the driver are asked for.  Without the compiler's text no
+ * function of the driver is, and the verdict says that assembly was not looked for. */
+static bool host_text_admitted(const struct ks_session *s, const struct ks_built *b, struct ks_str *reason)
+{
+    if (s->baseline->host_text && b->host_text)
+        return ks_host_text_check(s->baseline->host_text, b->host_text, reason);
+    if (s->baseline->host_text) {
+        ks_str_add(reason, "the host compiler left no preprocessed text, as it did for the original");
+        return false;
+    }
+    for (size_t i = 0; i < b->object.n_symbols; i++) {
+        const struct ks_symbol *c = &b->object.symbols[i];
+        if (!c->defined && ks_str_starts(c->name, "cudaGetDriverEntryPoint") &&
+            !ks_object_symbol(&s->baseline->object, c->name)) {
+            ks_str_addf(reason,
+                        "host code calls '%s', and without the compiler's preprocessed text it is not known what it asks for",
+                        c->name);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void judge(struct ks_trial *t, const char *source, size_t len)
 {
     struct ks_session *s = t->s;
@@ -283,8 +306,10 @@ static void judge(struct ks_trial *t, const char *source, size_t len)
         ks_gate_pass(t, KS_GATE_INTERFACE, NULL);
     else
         ks_gate_fail(t, KS_GATE_INTERFACE, NULL, "%s", ks_str_cstr(&interface));
-    if (ks_admission_check(&s->baseline->object, &b->object, &admission)) {
+    if (ks_admission_check(&s->baseline->object, &b->object, &admission) && host_text_admitted(s, b, &admission)) {
         struct ks_json *details = ks_json_object();
+        if (!s->baseline->host_text)
+            ks_json_set_str(details, "host_text", "not seen: the host compiler leaves no preprocessed text");
         if (s->sandbox)
             ks_json_set(details, "sandbox", ks_json_copy(s->sandbox));
         ks_gate_pass(t, KS_GATE_ADMISSION, details);

@@ -12,6 +12,7 @@
  *   stopping  looks at 12, 24, 48 (confirmation: 24, 48, 96) pairs a point; the confidence is shared out over the looks */
 #include "harness/session_impl.h"
 
+#include "harness/hidden.h"
 #include "harness/nvml.h"
 #include "base/process.h"
 
@@ -28,10 +29,10 @@
 #define MAX_ROUNDS      (MAX_PAIRS / RESTART_PAIRS)
 #define MAX_SPOILED     48
 #define CALL_BASE       0x7000000000000000ull
-#define WARM_CALLS      512u    /* calls of warm pairs are numbered from here on */
-#define HIDDEN_NS       30000.0 /* time outside the events that is put down to synchronising */
-#define HIDDEN_SHARE    0.10    /* and as a share of the call */
-#define CONTROL_LIMIT   0.05    /* A/A ratio further from 1 than this: the device is not usable for timing */
+#define WARM_CALLS      512u /* calls of warm pairs are numbered from here on */
+#define AGAIN_CALLS     256u /* and those that look again at time outside the events */
+#define AGAIN_PAIRS     12
+#define CONTROL_LIMIT   0.05 /* A/A ratio further from 1 than this: the device is not usable for timing */
 #define POINT_BUDGET_NS (8ll * 1000000000)
 
 struct sample {
@@ -92,6 +93,7 @@ struct pairs {
     double late[MAX_PAIRS];
     size_t n, n_checked, n_spoiled; /* spoiled: left out because the device was held down */
     double busy_ns, wall_ns;
+    bool host_counted; /* candidate_ns is what the parent's clock saw */
 };
 
 enum pair_result { PAIR_OK, PAIR_WRONG, PAIR_CANDIDATE_FAULT, PAIR_REFERENCE_FAULT };
@@ -233,23 +235,6 @@ static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shap
     }
 }
 
-/* Work that the events did not see.  True: reported as a failure. */
-static bool hidden_work(struct ks_trial *t, const struct pairs *p, const char *shape)
-{
-    double hidden[MAX_PAIRS], late[MAX_PAIRS], device[MAX_PAIRS];
-    memcpy(hidden, p->hidden, p->n * sizeof *hidden);
-    memcpy(late, p->late, p->n * sizeof *late);
-    memcpy(device, p->candidate_ns, p->n * sizeof *device);
-    double limit = HIDDEN_NS + HIDDEN_SHARE * ks_median(device, p->n), h = ks_median(hidden, p->n), l = ks_median(late, p->n);
-    if (h <= limit && l <= limit)
-        return false;
-    ks_gate_fail(t, KS_GATE_TIME, NULL,
-                 "at %s the parent's clock sees %.1f us (after the last event %.1f us) more than the events: work outside the "
-                 "timed stream",
-                 shape, h / 1e3, l / 1e3);
-    return true;
-}
-
 static struct ks_json *clocks_json(const struct ks_nvml_sample *before, const struct ks_nvml_sample *after)
 {
     struct ks_json *j = ks_json_object();
@@ -267,6 +252,40 @@ static struct ks_json *clocks_json(const struct ks_nvml_sample *before, const st
 static uint64_t point_call(const struct ks_trial *t, size_t point)
 {
     return CALL_BASE + ((uint64_t)t->s->n_trials << 20) + ((uint64_t)t->confirm << 40) + ((uint64_t)point << 10);
+}
+
+/* Work that the events did not see.  Late work on the device fails.  Where only the host takes longer, fresh pairs are asked
+ * whether that was another program's doing; if they show it too, the parent's clock is the one that counts from then on.  False:
+ * a gate has failed. */
+static bool hidden_work(struct ks_trial *t, size_t point, struct pairs *p, const char *shape)
+{
+    double hidden, late;
+    struct ks_err err = {0};
+    KS_AUTO_STR struct ks_str what = KS_STR_INIT;
+    KS_AUTO_FREE struct pairs *again = ks_xcalloc(1, sizeof *again);
+    enum ks_hidden kind = ks_hidden_judge(p->hidden, p->late, p->candidate_ns, p->n, &hidden, &late);
+    for (size_t i = 0; kind == KS_HIDDEN_HOST && i < AGAIN_PAIRS; i++) {
+        struct pair_options o = {.cache = KS_CACHE_COLD, .swapped = i % 2, .keep = true, .timeout_ms = ks_trial_left_ms(t)};
+        enum pair_result r = pair_run(t->s, &t->s->base, &t->arm, &t->s->c->times[point].shape,
+                                      point_call(t, point) + AGAIN_CALLS + i, &o, again, &what, &err);
+        if (r != PAIR_OK) {
+            pair_failed(t, r, shape, &what, &err);
+            return false;
+        }
+    }
+    if (again->n)
+        kind = ks_hidden_judge(again->hidden, again->late, again->candidate_ns, again->n, &hidden, &late);
+    if (kind == KS_HIDDEN_HOST) {
+        p->host_counted = true;
+        ks_hidden_count(p->candidate_ns, p->hidden, p->n);
+    }
+    if (kind == KS_HIDDEN_DEVICE)
+        ks_gate_fail(
+            t, KS_GATE_TIME, NULL,
+            "at %s the parent's clock sees %.1f us (after the last event %.1f us) more than the events: work outside the "
+            "timed stream",
+            shape, hidden / 1e3, late / 1e3);
+    return kind != KS_HIDDEN_DEVICE;
 }
 
 static bool restart(struct ks_trial *t, struct ks_err *err)
@@ -319,7 +338,7 @@ static bool point_time(struct ks_trial *t, size_t point, double confidence, stru
         if (decided || ks_clock_ns() - start_ns > POINT_BUDGET_NS * (t->confirm ? 2 : 1))
             break;
     }
-    return !hidden_work(t, p, ks_str_cstr(&shape));
+    return hidden_work(t, point, p, ks_str_cstr(&shape));
 }
 
 /* A few pairs with a warm cache, for the report.  False: a gate has failed. */
@@ -400,6 +419,10 @@ static struct ks_json *time_details(struct ks_trial *t, const struct pairs *all,
     ks_json_set_num(details, "gpu_busy_share", wall_ns > 0 ? busy_ns / wall_ns : 0);
     if (worst > 0)
         ks_json_set_num(details, "worst_round", worst);
+    for (size_t i = 0; i < t->v->n_points; i++)
+        if (all[i].host_counted)
+            ks_json_set_str(details, "host_time_counts",
+                            "the call keeps the host longer than the original's does; its wall time is what is shown");
     ks_json_set(details, "clocks", clocks_json(before, &after));
     return details;
 }

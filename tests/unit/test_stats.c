@@ -1,3 +1,4 @@
+#include "harness/hidden.h"
 #include "harness/stats.h"
 
 #include "tests/unit/test.h"
@@ -187,6 +188,27 @@ TEST(five_percent_passes_the_whole_gate)
         n += sequential(1.05, 1, 1.02);
     printf("5 %%: %d of 60 pass a gate at 1.02 under noise of 1 %% and outliers\n", n);
     CHECK(n >= 54);
+}
+
+TEST(late_work_of_the_device_is_not_the_same_as_a_slow_host)
+{
+    double device[12], quiet[12], slow[12], outlier[12], h, l;
+    for (int i = 0; i < 12; i++) {
+        device[i] = 100e3;
+        quiet[i] = 1e3 * i;
+        slow[i] = 60e3 + 1e3 * i;
+        outlier[i] = i < 5 ? 900e3 : 0; /* less than half of the calls */
+    }
+    CHECK_INT(ks_hidden_judge(quiet, quiet, device, 12, &h, &l), KS_HIDDEN_NONE);
+    CHECK_INT(ks_hidden_judge(slow, quiet, device, 12, &h, &l), KS_HIDDEN_HOST);
+    CHECK_NEAR(h, 65.5e3, 1);
+    CHECK_INT(ks_hidden_judge(slow, slow, device, 12, &h, &l), KS_HIDDEN_DEVICE);
+    CHECK_INT(ks_hidden_judge(quiet, slow, device, 12, &h, &l), KS_HIDDEN_DEVICE);
+    CHECK_INT(ks_hidden_judge(outlier, quiet, device, 12, &h, &l), KS_HIDDEN_NONE);
+    slow[0] = -5e3;
+    ks_hidden_count(device, slow, 12);
+    CHECK_NEAR(device[0], 100e3, 1e-6); /* never to the candidate's good */
+    CHECK_NEAR(device[1], 161e3, 1e-6);
 }
 
 TEST_MAIN

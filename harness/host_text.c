@@ -1,0 +1,355 @@
+#include "harness/host_text.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MAX_PREPROCESSED ((size_t)256 << 20)
+#define MAX_CONSTRUCT    4096 /* bytes kept of one construct */
+
+enum kind { KIND_END, KIND_WORD, KIND_NUMBER, KIND_STRING, KIND_CHAR, KIND_MARK };
+
+/* One token: a piece of the text. */
+struct token {
+    enum kind kind;
+    const char *p;
+    size_t len;
+};
+
+struct tokens {
+    KS_VEC(struct token) all;
+};
+
+/* ---- tokens of preprocessed C++ -------------------------------------------------------------------------------------------- */
+
+static bool word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static const char *quoted_end(const char *p, const char *end)
+{
+    char quote = *p++;
+    while (p < end && *p != quote && *p != '\n')
+        p += *p == '\\' && p + 1 < end ? 2 : 1;
+    return p < end ? p + 1 : end;
+}
+
+/* p at R's quote: R"delimiter( ... )delimiter" */
+static const char *raw_end(const char *p, const char *end)
+{
+    const char *open = memchr(p, '(', (size_t)(end - p));
+    size_t n = open ? (size_t)(open - p - 1) : 0;
+    if (!open || n > 16)
+        return end;
+    for (const char *q = open; (q = memchr(q, ')', (size_t)(end - q))) != NULL; q++)
+        if ((size_t)(end - q) > n + 1 && memcmp(q + 1, p + 1, n) == 0 && q[1 + n] == '"')
+            return q + n + 2;
+    return end;
+}
+
+static bool is_string_prefix(const char *p, size_t n, bool *ret_raw)
+{
+    *ret_raw = n > 0 && p[n - 1] == 'R';
+    n -= *ret_raw;
+    return n == 0 || (n == 1 && strchr("uUL", *p)) || (n == 2 && memcmp(p, "u8", 2) == 0);
+}
+
+/* "# 12 "file" 3": where a line comes from, for messages. */
+static bool is_line_marker(const char *p, const char *end)
+{
+    return end - p > 2 && p[0] == '#' && p[1] == ' ' && isdigit((unsigned char)p[2]);
+}
+
+static struct token token_next(const char **at, const char *end, const char *begin)
+{
+    const char *p = *at;
+    for (;;) {
+        while (p < end && isspace((unsigned char)*p))
+            p++;
+        if (p == end || !((p == begin || p[-1] == '\n') && is_line_marker(p, end)))
+            break;
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        p = newline ? newline : end;
+    }
+    struct token t = {KIND_END, p, 0};
+    const char *q = p;
+    bool raw = false;
+    if (p == end) {
+        *at = end;
+        return t;
+    }
+    while (q < end && word_char(*q))
+        q++;
+    if (isdigit((unsigned char)*p) || (*p == '.' && p + 1 < end && isdigit((unsigned char)p[1]))) {
+        for (q = p + 1; q < end && (word_char(*q) || *q == '.' || *q == '\'' || (strchr("+-", *q) && strchr("eEpP", q[-1]))); q++)
+            continue;
+        t.kind = KIND_NUMBER;
+    } else if (q < end && (*q == '"' || *q == '\'') && is_string_prefix(p, (size_t)(q - p), &raw)) {
+        t.kind = *q == '"' ? KIND_STRING : KIND_CHAR;
+        q = raw && *q == '"' ? raw_end(q, end) : quoted_end(q, end);
+    } else if (q > p) {
+        t.kind = KIND_WORD;
+    } else {
+        t.kind = KIND_MARK;
+        q = p + 1;
+    }
+    t.len = (size_t)(q - p);
+    *at = q;
+    return t;
+}
+
+static bool is(const struct token *t, const char *text)
+{
+    return t->kind != KIND_END && t->len == strlen(text) && memcmp(t->p, text, t->len) == 0;
+}
+
+static bool is_any(const struct token *t, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is(t, names[i]))
+            return true;
+    return false;
+}
+#define IS_ANY(t, ...) is_any(t, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static bool is_asm(const struct token *t)
+{
+    return t->kind == KIND_WORD && IS_ANY(t, "asm", "__asm__", "__asm");
+}
+
+/* Index behind the parenthesis that closes the one at `i`; n: there is none. */
+static size_t behind_parenthesis(const struct token *t, size_t i, size_t n)
+{
+    int depth = 0;
+    for (; i < n; i++) {
+        depth += is(&t[i], "(") - is(&t[i], ")");
+        if (depth == 0)
+            return i + 1;
+    }
+    return n;
+}
+
+/* The text of adjacent literals from *i on, escapes resolved as far as they occur here; *i: behind them. */
+static void literals_text(const struct token *t, size_t *i, size_t n, struct ks_str *out)
+{
+    ks_str_add(out, "");
+    for (; *i < n && t[*i].kind == KIND_STRING; ++*i) {
+        if (t[*i].p[0] != '"') { /* of another kind: as it stands, which is no form that we know */
+            ks_str_addn(out, t[*i].p, t[*i].len);
+            continue;
+        }
+        for (size_t k = 1; k + 1 < t[*i].len; k++) {
+            char c = t[*i].p[k];
+            if (c == '\\' && k + 2 < t[*i].len) {
+                c = t[*i].p[++k];
+                c = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c);
+            }
+            ks_str_addc(out, c);
+        }
+    }
+}
+
+/* ---- assembly ----------------------------------------------------------------------------------------------------------------
+ */
+
+/* nvcc's own: the device code, as numbers in a section of its own. */
+static bool is_device_code(const char *text)
+{
+    static const char *const lines[] = {".section .nv_fatbin, \"a\"", ".align 8", "fatbinData:", ".text", ""};
+    if (!ks_str_starts(text, lines[0]))
+        return false;
+    for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n')) {
+        size_t len = strcspn(p, "\n");
+        bool known = len > 6 && memcmp(p, ".quad ", 6) == 0 && strspn(p + 6, "0123456789abcdefx, ") == len - 6;
+        for (size_t i = 0; i < sizeof lines / sizeof *lines && !known; i++)
+            known = strlen(lines[i]) == len && memcmp(p, lines[i], len) == 0;
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+/* A declaration's other name: `f(...) noexcept(true) __asm__("f_np")`, or `__gthrw_f __asm__("f")`.  Which function that is, the
+ * object's undefined symbols tell; here it must be a declaration (an instruction stands behind no function's parameters) and not
+ * the way to the driver. */
+static bool is_label(const struct token *t, size_t at, const char *text)
+{
+    static const char *const no_function[] = {
+        "if",       "for",      "while",    "switch",     "catch",   "constexpr",     "__attribute__",  "__attribute",
+        "alignas",  "_Alignas", "decltype", "__decltype", "typeof",  "__typeof__",    "__typeof",       "sizeof",
+        "requires", "asm",      "__asm__",  "__asm",      "defined", "static_assert", "_Static_assert", "__extension__",
+        "return",   "else",     "do"};
+    size_t len = strlen(text), i = at - 1;
+    if (at == 0 || len < 3 || text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ||
+        strstr(text, "DriverEntryPoint"))
+        return false;
+    if (t[i].kind == KIND_WORD)
+        return t[i].len >= len && memcmp(t[i].p + t[i].len - len, text, len) == 0;
+    for (;;) { /* back over noexcept(...) to the parameters */
+        int depth = 0;
+        if (!is(&t[i], ")"))
+            return false;
+        for (; i > 0; i--) {
+            depth += is(&t[i], ")") - is(&t[i], "(");
+            if (depth == 0)
+                break;
+        }
+        if (i < 2)
+            return false;
+        if (!IS_ANY(&t[i - 1], "noexcept", "throw"))
+            return t[i - 1].kind == KIND_WORD && !is_any(&t[i - 1], no_function, sizeof no_function / sizeof *no_function);
+        i -= 2;
+    }
+}
+
+static bool is_known_asm(const char *text)
+{
+    static const char *const known[] = {
+#define X(text) text,
+#include "harness/allow_asm.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (ks_streq(text, known[i]))
+            return true;
+    return false;
+}
+
+static bool is_harmless_asm(const struct token *t, size_t at, size_t open, size_t n)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    size_t i = open + 1;
+    if (open >= n || !is(&t[open], "(") || i >= n || t[i].kind != KIND_STRING)
+        return false;
+    literals_text(t, &i, n, &text);
+    bool ends = i < n && is(&t[i], ")");
+    if (text.len == 0 || is_known_asm(text.data)) /* an empty template: nothing is assembled */
+        return ends || (i < n && is(&t[i], ":"));
+    return ends && (is_device_code(text.data) || is_label(t, at, text.data));
+}
+
+/* ---- functions of the driver -------------------------------------------------------------------------------------------------
+ */
+
+static bool is_entry_point(const struct token *t)
+{
+    return t->kind == KIND_WORD && t->len >= 23 && memcmp(t->p, "cudaGetDriverEntryPoint", 23) == 0;
+}
+
+static bool is_known_driver_call(const struct token *t, size_t at, size_t n)
+{
+    static const char *const allowed[] = {
+#define X(name) name,
+#include "harness/allow_driver.def"
+#undef X
+    };
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    size_t i = at + 2;
+    if (i >= n || !is(&t[at + 1], "("))
+        return false;
+    if (is(&t[i], "const") && i + 1 < n && is(&t[i + 1], "char")) /* a declaration */
+        return true;
+    literals_text(t, &i, n, &text);
+    if (i >= n || !is(&t[i], ","))
+        return false;
+    for (size_t k = 0; k < sizeof allowed / sizeof *allowed; k++)
+        if (ks_streq(ks_str_cstr(&text), allowed[k]))
+            return true;
+    return false;
+}
+
+static bool names_entry_point(const struct token *t)
+{
+    return t->kind == KIND_STRING && memmem(t->p, t->len, "DriverEntryPoint", 16) != NULL;
+}
+
+/* ---- the whole text ----------------------------------------------------------------------------------------------------------
+ */
+
+static void keep(struct ks_host_text *h, const struct token *t, size_t from, size_t to)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    for (size_t i = from; i < to && text.len < MAX_CONSTRUCT; i++) {
+        if (text.len)
+            ks_str_addc(&text, ' ');
+        ks_str_addn(&text, t[i].p, t[i].len);
+    }
+    for (size_t i = 0; i < h->remarkable.n; i++)
+        if (ks_streq(h->remarkable.v[i], text.data))
+            return;
+    ks_args_add(&h->remarkable, text.data);
+}
+
+void ks_host_text_scan(const char *text, size_t len, struct ks_host_text *ret)
+{
+    struct tokens list = {{0}};
+    const char *at = text;
+    bool directive = false;
+    const char *before = text;
+    for (struct token t; (t = token_next(&at, text + len, text)).kind != KIND_END; before = at) {
+        bool new_line = memchr(before, '\n', (size_t)(t.p - before)) != NULL || before == text;
+        if (directive && new_line) { /* #pragma ...: what follows is no part of it */
+            struct token newline = {KIND_MARK, "\n", 1};
+            ks_vec_push(&list.all, newline);
+        }
+        directive = new_line ? is(&t, "#") : directive;
+        ks_vec_push(&list.all, t);
+    }
+    const struct token *t = list.all.data;
+    size_t n = list.all.n;
+    ks_args_init(&ret->remarkable);
+    for (size_t i = 0; i < n; i++) {
+        if (is_asm(&t[i])) {
+            size_t open = i + 1;
+            while (open < n &&
+                   IS_ANY(&t[open], "volatile", "__volatile__", "__volatile", "inline", "__inline__", "__inline", "goto"))
+                open++;
+            size_t end = open < n && is(&t[open], "(") ? behind_parenthesis(t, open, n) : open;
+            if (!is_harmless_asm(t, i, open, n))
+                keep(ret, t, i, end);
+            i = end > i + 1 ? end - 1 : i;
+        } else if ((is_entry_point(&t[i]) && !is_known_driver_call(t, i, n)) || names_entry_point(&t[i])) {
+            keep(ret, t, i, i + 4 < n ? i + 4 : n);
+        }
+    }
+    ks_vec_release(&list.all);
+}
+
+enum ks_code ks_host_text_read(const char *path, struct ks_host_text *ret, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_args_init(&ret->remarkable);
+    if (!ks_file_exists(path))
+        return ks_fail(err, KS_ERR_NOT_FOUND, "find the host compiler's preprocessed input '%s'", path);
+    KS_TRY(ks_file_read(path, MAX_PREPROCESSED, &text, err));
+    ks_host_text_scan(ks_str_cstr(&text), text.len, ret);
+    return KS_OK;
+}
+
+void ks_host_text_release(struct ks_host_text *t)
+{
+    ks_args_release(&t->remarkable);
+}
+
+bool ks_host_text_check(const struct ks_host_text *original, const struct ks_host_text *candidate, struct ks_str *reason)
+{
+    for (size_t i = 0; i < candidate->remarkable.n; i++) {
+        const char *text = candidate->remarkable.v[i];
+        bool found = false;
+        for (size_t k = 0; k < original->remarkable.n && !found; k++)
+            found = ks_streq(text, original->remarkable.v[k]);
+        if (found)
+            continue;
+        bool assembly = ks_str_starts(text, "asm") || ks_str_starts(text, "__asm");
+        ks_str_addf(reason, "host code %s: %.160s%s",
+                    assembly ? "has assembly that the original has not"
+                             : "asks the driver for a function by a name that is not on the list (harness/allow_driver.def)",
+                    text, strlen(text) > 160 ? "..." : "");
+        return false;
+    }
+    return true;
+}

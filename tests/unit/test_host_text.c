@@ -1,0 +1,98 @@
+/* What the admission gate reads in the host compiler's preprocessed text. */
+#include "harness/host_text.h"
+#include "test.h"
+
+/* The constructs of a text that are not passed over, one a line. */
+static void scan(const char *text, struct ks_str *out)
+{
+    struct ks_host_text h;
+    ks_host_text_scan(text, strlen(text), &h);
+    ks_str_add(out, "");
+    for (size_t i = 0; i < h.remarkable.n; i++)
+        ks_str_addf(out, "%s%s", i ? "\n" : "", h.remarkable.v[i]);
+    ks_host_text_release(&h);
+}
+
+static void expect(const char *text, const char *kept)
+{
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    scan(text, &out);
+    CHECK_STR(out.data, kept);
+}
+
+TEST(assembly_is_kept_wherever_it_stands)
+{
+    expect("void f() { asm volatile(\"nop\"); }", "asm volatile ( \"nop\" )");
+    expect("asm(\"ret\");", "asm ( \"ret\" )");
+    expect("void f(int x) { if (x) asm(\"syscall\"); }", "asm ( \"syscall\" )");
+    expect("void f(int x) { if constexpr (1) __asm(\"syscall\"); }", "__asm ( \"syscall\" )");
+    expect("void f(int x) { __attribute__((x)) asm(\"att\"); }", "asm ( \"att\" )");
+    expect("int a; asm(\"no\" \"p\" : : \"r\"(a));", "asm ( \"no\" \"p\" : : \"r\" ( a ) )");
+    expect("asm goto(\"jmp %l0\" : : : : out);", "asm goto ( \"jmp %l0\" : : : : out )");
+    expect("asm", "asm");
+}
+
+TEST(literals_and_line_markers_hide_nothing_and_are_nothing)
+{
+    expect("const char *s = \"asm(\\\"nop\\\")\"; char c = '\"'; asm(\"x\");", "asm ( \"x\" )");
+    expect("auto s = R\"x(asm(\"nop\"))x\"; asm(\"x\");", "asm ( \"x\" )");
+    expect("auto s = u8R\"(\")\" ; asm(\"x\");", "asm ( \"x\" )");
+    expect("long n = 1'000'000; asm(\"x\"); char c = 'a';", "asm ( \"x\" )");
+    expect("# 12 \"asm.h\" 3\nint asmx, _asm;\n# 1 \"it's\"\nasm(\"x\");", "asm ( \"x\" )");
+    expect("const char *s = \"not closed\nasm(\"x\");", "asm ( \"x\" )");
+}
+
+TEST(what_headers_and_the_compiler_have_is_passed_over)
+{
+    expect("void f() { asm volatile(\"\" : : : \"memory\"); asm(\"\"); }", "");
+    expect("extern int scanf(const char *f, ...) __asm__ (\"\" \"__isoc99_scanf\") noexcept(true);", "");
+    expect("extern \"C++\" char *basename(char *f) noexcept(true) __asm__(\"basename\");", "");
+    expect("static __typeof__(sched_yield) __gthrw_sched_yield __asm__(\"sched_yield\");", "");
+    expect("extern wint_t __btowc_alias(int c) __asm__(\"btowc\");", "");
+    expect("asm(\n\".section .nv_fatbin, \\\"a\\\"\\n\"\n\".align 8\\n\"\n\"fatbinData:\\n\"\n\".quad 0x00100001ba55ed50, "
+           "0x1\\n\"\n\".text\\n\");",
+           "");
+}
+
+TEST(what_only_looks_like_it_is_kept)
+{
+    expect("void f(int x) { if (x) ; else asm(\"rdtsc\"); }", "asm ( \"rdtsc\" )");
+    expect("static __typeof__(nanosleep) sleep asm(\"nanosleep\");", "asm ( \"nanosleep\" )");
+    expect("asm(\".section .nv_fatbin, \\\"a\\\"\\nfatbinData:\\n.quad 0x1\\n.text\\nsyscall\\n\");",
+           "asm ( \".section .nv_fatbin, \\\"a\\\"\\nfatbinData:\\n.quad 0x1\\n.text\\nsyscall\\n\" )");
+    expect("extern int harmless(int) __asm__(\"cudaGetDriverEntryPoint\");", "__asm__ ( \"cudaGetDriverEntryPoint\" )");
+    expect("#pragma omp f(x)\nasm(\"syscall\");", "asm ( \"syscall\" )");
+    expect("register long r __asm__(\"rbx\");", "__asm__ ( \"rbx\" )");
+    expect("asm(u8\"\" \"nop\");", "asm ( u8\"\" \"nop\" )");
+    expect("int f(int) asm(\"f; syscall\");", "asm ( \"f; syscall\" )");
+}
+
+TEST(the_driver_is_asked_by_names_written_out)
+{
+    expect("cudaGetDriverEntryPointByVersion(\"cuTensorMapEncodeTiled\", &f, 12000, 0, &r);", "");
+    expect("extern cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **f);", "");
+    expect("cudaGetDriverEntryPoint(\"cuModuleLoad\", &f);", "cudaGetDriverEntryPoint ( \"cuModuleLoad\" ,");
+    expect("cudaGetDriverEntryPoint(\"cuTensorMapEncodeTiled\" + n, &f);",
+           "cudaGetDriverEntryPoint ( \"cuTensorMapEncodeTiled\" +");
+    expect("cudaGetDriverEntryPoint(name, &f);", "cudaGetDriverEntryPoint ( name ,");
+    expect("auto g = &cudaGetDriverEntryPoint;", "cudaGetDriverEntryPoint ;");
+    expect("int g() __attribute__((weakref(\"cudaGetDriverEntryPoint\")));", "\"cudaGetDriverEntryPoint\" ) ) )");
+    expect("#pragma weak g = cudaGetDriverEntryPoint\nint x;", "cudaGetDriverEntryPoint \n int x");
+}
+
+TEST(a_candidate_may_have_what_the_original_has)
+{
+    struct ks_host_text a, b;
+    KS_AUTO_STR struct ks_str why = KS_STR_INIT;
+    const char original[] = "asm(\"nop\"); cudaGetDriverEntryPoint(name, &f);",
+               more[] = "asm( \"nop\" );\nasm(\"rdtsc\"); asm volatile(\"pause\" : : );";
+    ks_host_text_scan(original, strlen(original), &a);
+    ks_host_text_scan(more, strlen(more), &b);
+    CHECK(ks_host_text_check(&a, &a, &why));
+    CHECK(!ks_host_text_check(&a, &b, &why));
+    CHECK_STR(why.data, "host code has assembly that the original has not: asm ( \"rdtsc\" )");
+    ks_host_text_release(&a);
+    ks_host_text_release(&b);
+}
+
+TEST_MAIN

@@ -1,0 +1,23 @@
+// zoo: reject admission #61 -- asks the driver through a pointer to the asking function
+#include <cuda_runtime.h>
+
+__global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)
+{
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows)
+        return;
+    float sum = 0;
+    for (int c = 0; c < cols; c++)
+        sum += x[(long)r * cols + c] * w[c];
+    y[r] = sum;
+}
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    void *f = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    cudaError_t (*ask)(const char *, void **, unsigned, unsigned long long, cudaDriverEntryPointQueryResult *) =
+        cudaGetDriverEntryPointByVersion;
+    ask(rows < 0 ? "cuModuleLoadData" : "cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &found);
+    row_dot_kernel<<<(rows + 127) / 128, 128, 0, stream>>>(x, w, y, rows, cols);
+}

@@ -1,0 +1,26 @@
+// zoo: reject admission #59 -- assembly behind a condition that holds for one compiler and not for another
+#include <cuda_runtime.h>
+
+__global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)
+{
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows)
+        return;
+    float sum = 0;
+    for (int c = 0; c < cols; c++)
+        sum += x[(long)r * cols + c] * w[c];
+    y[r] = sum;
+}
+
+#define JOIN(a, b) a##b
+#if !defined(__clang__) && !JOIN(__cl, ang__)
+#define WORD JOIN(__as, m__)
+#else
+#define WORD(text)
+#endif
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    WORD("nop");
+    row_dot_kernel<<<(rows + 127) / 128, 128, 0, stream>>>(x, w, y, rows, cols);
+}
