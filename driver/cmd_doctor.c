@@ -8,14 +8,11 @@
 #include "driver/say.h"
 #include "analyzer/facts.h"
 #include "harness/session.h"
+#include "harness/walls.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <linux/landlock.h>
-#include <linux/seccomp.h>
 #include <unistd.h>
 
 static int n_missing;
@@ -85,17 +82,57 @@ static void check_devices(void)
     need(ks_file_exists(ks_str_cstr(&path)), "question bank", ks_str_cstr(&path));
 }
 
+static void add_list(const struct ks_json *list, struct ks_str *out)
+{
+    for (size_t i = 0; i < ks_json_len(list); i++)
+        ks_str_addf(out, "%s%s", out->len ? ", " : "", ks_json_str(ks_json_at(list, i)));
+}
+
+/* A GPU's driver may not open behind all walls; then trials have fewer, and say so. */
+static void check_gpu_walls(const char *bin)
+{
+    char name[256] = "", arch[16] = "";
+    const char *walls = "";
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str why = KS_STR_INIT, text = KS_STR_INIT;
+    if (ks_device_count_cuda(name, sizeof(name), arch, sizeof(arch)) <= 0)
+        return;
+    if (ks_walls_probe_cuda(bin, arch, &walls, &why, &err) != KS_OK)
+        ks_str_addf(&text, "the device opens in no worker: %s", err.message);
+    else
+        ks_str_addf(&text, "the device opens behind '%s'%s%s", walls, why.len ? "; not " : "", ks_str_cstr(&why));
+    line(why.len == 0, "sandbox on the GPU", ks_str_cstr(&text));
+}
+
+/* Every layer, by raising it. */
 static void check_sandbox(void)
 {
-    char text[96];
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    snprintf(text, sizeof(text), abi > 0 ? "version %ld" : "not offered by this kernel: candidates see the file system", abi);
-    line(abi > 0, "sandbox: Landlock", text);
-    unsigned action = SECCOMP_RET_KILL_PROCESS;
-    bool seccomp = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
-    line(seccomp, "sandbox: seccomp", seccomp ? "filters available" : "not offered by this kernel");
-    bool no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) >= 0;
-    line(no_new_privs, "sandbox: no_new_privs", no_new_privs ? "available" : "not offered by this kernel");
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT, text = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *r = NULL;
+    struct ks_err err;
+    ks_paths_bin(&bin);
+    if (ks_walls_probe(ks_str_cstr(&bin), &r, &err) != KS_OK) {
+        need(false, "sandbox", err.message);
+        return;
+    }
+    int abi = (int)ks_json_get_i64(r, "landlock_abi", 0);
+    ks_str_addf(&text, abi > 0 ? "version %d" : "not offered by this kernel: candidates see the file system", abi);
+    line(abi > 0, "sandbox: Landlock", ks_str_cstr(&text));
+    bool seccomp = ks_json_get_bool(r, "seccomp", false), none = ks_streq(ks_json_get_str(r, "capabilities", ""), "none");
+    line(seccomp, "sandbox: seccomp", seccomp ? "calls are filtered" : "not offered by this kernel");
+    line(ks_json_get_bool(r, "no_new_privs", false), "sandbox: no_new_privs", "set");
+    line(ks_json_get_bool(r, "rlimits", false), "sandbox: rlimits", "core files, file sizes, descriptors, processor time");
+    line(none, "sandbox: capabilities", none ? "none are left" : "cannot be dropped");
+    ks_str_clear(&text);
+    add_list(ks_json_get(r, "namespaces"), &text);
+    line(text.len > 0, "sandbox: namespaces", text.len ? text.data : "none: this kernel, or what we run in, allows none");
+    ks_str_clear(&text);
+    add_list(ks_json_get(r, "cgroup"), &text);
+    line(text.len > 0, "sandbox: cgroup", text.len ? text.data : "none: no group of version 2 is delegated to us");
+    ks_str_clear(&text);
+    add_list(ks_json_get(r, "missing"), &text);
+    line(text.len == 0, "sandbox: missing", text.len ? text.data : "nothing");
+    check_gpu_walls(ks_str_cstr(&bin));
 }
 
 static void check_tools(void)

@@ -1,5 +1,7 @@
 #include "harness/build.h"
 
+#include "harness/protocol.h"
+
 #include "harness/confine.h"
 
 #include "base/file.h"
@@ -259,25 +261,65 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     return tool_run(opt, ks_str_cstr(&dir), &a, "nvcc", timeout_ms, log, err);
 }
 
+/* The host compiler must be the same. */
+static void host_compiler_words(const struct ks_session_options *opt, struct ks_args *out)
+{
+    for (size_t i = 1; opt->nvcc_argv[i]; i++) {
+        const char *w = opt->nvcc_argv[i];
+        if ((strcmp(w, "-ccbin") == 0 || strcmp(w, "--compiler-bindir") == 0) && opt->nvcc_argv[i + 1]) {
+            ks_args_add(out, w);
+            ks_args_add(out, opt->nvcc_argv[++i]);
+        } else if (ks_str_starts(w, "-ccbin=") || ks_str_starts(w, "--compiler-bindir=")) {
+            ks_args_add(out, w);
+        }
+    }
+}
+
+/* The object's runtime may be its own (a static one): its last error is asked for by a function beside the candidate's.  Built
+ * once a session. */
+static enum ks_code last_error_object(const struct ks_session_options *opt, int64_t timeout_ms, struct ks_str *ret_path,
+                                      struct ks_str *log, struct ks_err *err)
+{
+    static const char text[] = "extern int cudaGetLastError(void);\n"
+                               "__attribute__((visibility(\"default\"))) int " KS_LAST_ERROR_SYMBOL "(void);\n"
+                               "int " KS_LAST_ERROR_SYMBOL "(void)\n{\n    return cudaGetLastError();\n}\n";
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, source = KS_STR_INIT;
+    KS_AUTO_ARGS struct ks_args a;
+    ks_path_join(&dir, opt->work_dir, "last-error");
+    ks_path_join(ret_path, dir.data, "last_error.o");
+    if (ks_file_exists(ret_path->data))
+        return KS_OK;
+    KS_TRY(ks_dir_make(dir.data, err));
+    ks_path_join(&source, dir.data, "last_error.c");
+    KS_TRY(ks_file_write_atomic(source.data, text, sizeof text - 1, 0644, err));
+    struct ks_session_options plain = *opt;
+    plain.confined_to = NULL; /* our own text */
+    ks_args_init(&a);
+    ks_args_add(&a, opt->nvcc_argv[0]);
+    host_compiler_words(opt, &a);
+    ks_args_add(&a, "-Xcompiler");
+    ks_args_add(&a, "-fPIC");
+    ks_args_add(&a, "-c");
+    ks_args_add(&a, source.data);
+    ks_args_add(&a, "-o");
+    ks_args_add(&a, ret_path->data);
+    return tool_run(&plain, dir.data, &a, "nvcc", timeout_ms, log, err);
+}
+
 static enum ks_code link_shared(const struct ks_session_options *opt, const char *object_path, const char *shared_path,
                                 int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args a;
+    KS_AUTO_STR struct ks_str last_error = KS_STR_INIT;
+    KS_TRY(last_error_object(opt, timeout_ms, &last_error, log, err));
     ks_args_init(&a);
     ks_args_add(&a, opt->nvcc_argv[0]);
-    for (size_t i = 1; opt->nvcc_argv[i]; i++) { /* the host compiler must be the same */
-        const char *w = opt->nvcc_argv[i];
-        if ((strcmp(w, "-ccbin") == 0 || strcmp(w, "--compiler-bindir") == 0) && opt->nvcc_argv[i + 1]) {
-            ks_args_add(&a, w);
-            ks_args_add(&a, opt->nvcc_argv[++i]);
-        } else if (ks_str_starts(w, "-ccbin=") || ks_str_starts(w, "--compiler-bindir=")) {
-            ks_args_add(&a, w);
-        }
-    }
+    host_compiler_words(opt, &a);
     ks_args_add(&a, "-shared");
     ks_args_add(&a, "-cudart");
     ks_args_add(&a, opt->device == KS_DEVICE_EMULATED ? "none" : "static");
     ks_args_add(&a, object_path);
+    ks_args_add(&a, last_error.data);
     ks_args_add(&a, "-o");
     ks_args_add(&a, shared_path);
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT;

@@ -119,6 +119,8 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
         shape_text(s, k, &where);
         ks_str_add(&problem, ks_str_cstr(&run.problem));
         bool bad = run.touched || run.returned_error;
+        k->left_bytes = run.left_bytes > k->left_bytes ? run.left_bytes : k->left_bytes;
+        k->last_error = run.last_error ? run.last_error : k->last_error;
         ks_run_release(&run);
         if (emulated && run.code == KS_ERR_TIMEOUT) {
             ks_arm_stop(&s->base);

@@ -1,5 +1,7 @@
 #include "harness/client.h"
 
+#include "harness/cgroup.h"
+
 #include "base/process.h"
 
 #include <dirent.h>
@@ -27,6 +29,7 @@ struct ks_worker {
     uint32_t seq;
     int64_t last_wall_ns;
     struct ks_str device_text;
+    struct ks_cgroup cgroup;
 };
 
 /* Three variables of the user's pass: where the driver and our own libraries lie, and which GPUs are meant. */
@@ -47,15 +50,15 @@ static char *const *scrubbed_environment(void)
 
 static enum ks_code spawn(struct ks_worker *w, const struct ks_worker_options *opt, int peer, int shm_fd, struct ks_err *err)
 {
-    static const char *const walls[] = {[KS_WALLS_OWN] = "own",
-                                        [KS_WALLS_WRITABLE] = "writable",
-                                        [KS_WALLS_OPEN] = "open",
-                                        [KS_WALLS_SHARED] = "shared",
-                                        [KS_WALLS_PLAIN] = "plain"};
     char peer_text[16], shm_text[16];
     snprintf(peer_text, sizeof peer_text, "%d", peer);
     snprintf(shm_text, sizeof shm_text, "%d", shm_fd);
-    char *argv[] = {(char *)(uintptr_t)opt->program, peer_text, shm_text, (char *)(uintptr_t)walls[opt->walls], NULL};
+    char *argv[] = {(char *)(uintptr_t)opt->program,
+                    peer_text,
+                    shm_text,
+                    (char *)(uintptr_t)ks_walls_text(opt->walls),
+                    w->cgroup.path ? w->cgroup.path : (char *)(uintptr_t) "-",
+                    NULL};
     KS_AUTO_FD int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     struct ks_spawn s;
     ks_spawn_init(&s);
@@ -91,6 +94,8 @@ enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_work
         w->shm = NULL;
         code = ks_fail_errno(err, KS_ERR_IO, "map shared memory");
     } else {
+        if (opt->walls != KS_WALLS_PLAIN)
+            ks_cgroup_make(opt->memory_limit_bytes ? opt->memory_limit_bytes + opt->hello.shm_bytes : 0, &w->cgroup);
         code = spawn(w, opt, pair[1], shm_fd, err);
     }
     close(pair[1]);
@@ -102,6 +107,8 @@ enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_work
         code = ks_worker_ask(w, c, opt->timeout_ms, &reply, err);
         if (code == KS_OK)
             ks_worker_text(w, &reply, &w->device_text);
+        if (code == KS_OK && !ks_cgroup_used(&w->cgroup))
+            ks_cgroup_end(&w->cgroup);
         free(c);
     }
     if (code != KS_OK) {
@@ -143,6 +150,7 @@ void ks_worker_stop(struct ks_worker *w)
     if (!w)
         return;
     kill_group(w);
+    ks_cgroup_end(&w->cgroup);
     close(w->fd);
     if (w->inner_fd >= 0)
         close(w->inner_fd);
@@ -155,6 +163,11 @@ void ks_worker_stop(struct ks_worker *w)
 unsigned char *ks_worker_shm(struct ks_worker *w)
 {
     return w->shm;
+}
+
+void ks_worker_cgroup(const struct ks_worker *w, struct ks_json *sandbox)
+{
+    ks_cgroup_report(&w->cgroup, sandbox);
 }
 
 const char *ks_worker_device_text(const struct ks_worker *w)

@@ -5,6 +5,7 @@
  * process group, has an empty environment but for what the device needs, and dies with the parent. */
 
 #include "harness/protocol.h"
+#include "base/json.h"
 #include "base/str.h"
 
 struct ks_worker_options {
@@ -22,6 +23,9 @@ to none */
     int64_t timeout_ms; /* for the start */
 };
 
+/* "own", "writable", ...: the word that the worker is given. */
+const char *ks_walls_text(enum ks_worker_walls walls);
+
 struct ks_worker;
 
 KS_NODISCARD enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err);
@@ -37,6 +41,9 @@ KS_NODISCARD enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_comm
                                         struct ks_wire_reply *ret_reply, struct ks_err *err);
 /* What the worker said about its device at the start, JSON text.  Borrowed. */
 const char *ks_worker_device_text(const struct ks_worker *w);
+/* Adds to the sandbox's report what the worker's control group can do ("cgroup": ["kill", "memory", "pids"]), or that there is
+ * none. */
+void ks_worker_cgroup(const struct ks_worker *w, struct ks_json *sandbox);
 bool ks_worker_alive(const struct ks_worker *w);
 /* Text of the last report; len as the reply said. */
 void ks_worker_text(struct ks_worker *w, const struct ks_wire_reply *reply, struct ks_str *out);

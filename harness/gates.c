@@ -79,6 +79,17 @@ static void fault(struct ks_trial *t, const struct ks_case *k, const struct ks_r
     ks_gate_fail(t, gate, NULL, "at %s: %s", ks_str_cstr(&where), run->err.message);
 }
 
+/* What a right answer may leave behind for the caller: an error, memory that nobody can give back. */
+static void leftovers_check(struct ks_trial *t, const struct ks_case *k, const struct ks_run *run, const char *where)
+{
+    if (run->last_error && !k->last_error)
+        ks_gate_fail(t, KS_GATE_INTERFACE, NULL, "at %s: the call leaves error %d behind (cudaGetLastError), the original none",
+                     where, run->last_error);
+    else if (run->left_bytes > k->left_bytes)
+        ks_gate_fail(t, KS_GATE_SAFETY, NULL, "at %s: the call keeps %.0f bytes of device memory that it took, the original %.0f",
+                     where, run->left_bytes, k->left_bytes);
+}
+
 /* One case, the index-th call; false: the gate has failed. */
 static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
 {
@@ -129,6 +140,8 @@ static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
             break;
         }
     }
+    if (run.code == KS_OK && ks_verdict_failed_gate(t->v) == KS_N_GATES)
+        leftovers_check(t, k, &run, ks_str_cstr(&where));
     ks_run_release(&run);
     if (ks_verdict_failed_gate(t->v) != KS_N_GATES)
         return false;

@@ -66,6 +66,9 @@ struct ks_wire_load {
     char path[KS_MAX_PATH_BYTES]; /* the candidate's .so */
     char symbol[1024];
 };
+/* What build.c links into every object that a worker loads: the last error of the object's own runtime, which is thereby
+ * forgotten. */
+#define KS_LAST_ERROR_SYMBOL "kscc_last_error"
 
 enum ks_wire_source { KS_SOURCE_SHM, KS_SOURCE_POISON, KS_SOURCE_GENERATE };
 
@@ -76,6 +79,7 @@ struct ks_wire_buffer {
     uint32_t red_bytes;  /* red zone on either side; 0 on the emulated device, whose bounds are exact */
     uint32_t skew_bytes; /* emulated: the pointer lies this far behind a well aligned one (cuda: arena_off says so) */
     uint32_t source;     /* enum ks_wire_source */
+    uint32_t read_only;  /* an input: emulated: a kernel's store is a finding of its own, whatever is there in the end */
     uint32_t pattern;    /* poison of outputs */
     uint32_t red_pattern;
     struct ks_input_gen gen;
@@ -156,8 +160,10 @@ enum ks_wire_value {
     KS_VALUE_RETURNED,  /* by the entry */
     KS_VALUE_DEVICE_NS, /* between the events; KS_OP_REPORT: modelled */
     KS_VALUE_HOST_NS,
-    KS_VALUE_LATE_NS, /* after the closing event other work went on */
-    KS_VALUE_BUSY_NS, /* the device's time for preparing and calling */
+    KS_VALUE_LATE_NS,    /* after the closing event other work went on */
+    KS_VALUE_BUSY_NS,    /* the device's time for preparing and calling */
+    KS_VALUE_LEFT_BYTES, /* emulated: device memory taken and not given back */
+    KS_VALUE_LAST_ERROR, /* the runtime's last error, as the caller of the entry would find it; 0: none */
     KS_N_VALUES
 };
 

@@ -172,6 +172,8 @@ enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_er
         ks_worker_text(arm->worker, &reply, &text);
         if (ks_json_parse(ks_str_cstr(&text), text.len, "sandbox report", &s->sandbox, &ignored) != KS_OK)
             s->sandbox = NULL;
+        else
+            ks_worker_cgroup(arm->worker, s->sandbox);
     }
     free(o);
     free(c);
@@ -220,6 +222,7 @@ static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const 
                                      .pattern = opt->poison,
                                      .red_pattern = opt->poison ^ 0x00010001u};
         w->source = !ks_buffer_is_input(b) ? KS_SOURCE_POISON : opt->on_device || gpu ? KS_SOURCE_GENERATE : KS_SOURCE_SHM;
+        w->read_only = b->direction == KS_DIR_IN;
         if (w->source == KS_SOURCE_GENERATE)
             ks_layout_gen(s, l, i, &w->gen);
         snprintf(w->name, sizeof w->name, "%s", b->name);
@@ -272,6 +275,8 @@ static enum ks_code ask_call(struct ks_session *s, struct ks_arm *arm, struct ks
     ret->late_ns = reply.value[KS_VALUE_LATE_NS];
     ret->busy_ns = reply.value[KS_VALUE_BUSY_NS];
     s->busy_ns += ret->busy_ns;
+    ret->left_bytes = reply.value[KS_VALUE_LEFT_BYTES];
+    ret->last_error = (int)reply.value[KS_VALUE_LAST_ERROR];
     ret->wall_ns = ks_worker_last_wall_ns(arm->worker);
     if (l->args.returns_int && reply.value[KS_VALUE_RETURNED] != 0) {
         ret->returned_error = true;

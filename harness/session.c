@@ -1,6 +1,7 @@
 /* Life of a session: build and examine the baseline, then judge candidates one by one. */
 #include "harness/session_impl.h"
 
+#include "harness/cgroup.h"
 #include "harness/confine.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -163,6 +164,7 @@ enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_sess
     ks_arena_init(&s->arena);
     ks_args_init(&s->confined_to);
     options_copy(s, opt);
+    ks_cgroup_sweep();
     enum ks_code code = session_open(s, err);
     if (s->opt.device == KS_DEVICE_EMULATED)
         ks_arm_stop(&s->base); /* all that it has to say is known */

@@ -49,6 +49,8 @@ struct ks_case {
     int64_t warp_insts;
     int64_t candidate_warp_insts;         /* of the trial's candidate, emulated; 0: not known */
     int point;                            /* timing point + 1; 0: none */
+    double left_bytes;                    /* by the baseline, emulated */
+    int last_error;                       /* the baseline's */
     unsigned char *want[KS_MAX_PARAMS];   /* the baseline's outputs; NULL: not kept */
     double *exact[KS_MAX_PARAMS];         /* the oracle's; NULL: there is none */
     unsigned char *inputs[KS_MAX_PARAMS]; /* GPU: what the device made of the contents; NULL: not kept */
@@ -64,6 +66,8 @@ struct ks_run {
     bool outside;          /* it was a red zone: an access out of bounds */
     struct ks_str problem; /* what was touched, or what the entry returned */
     bool returned_error;
+    double left_bytes; /* emulated: device memory taken and not given back */
+    int last_error;    /* of the runtime, after the call */
 };
 
 struct ks_arm {

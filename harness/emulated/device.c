@@ -241,6 +241,11 @@ size_t ks_emu_free_bytes(const struct ks_emu *emu)
     return arena < memory ? arena : memory;
 }
 
+size_t ks_emu_live_bytes(const struct ks_emu *emu)
+{
+    return emu->live_bytes;
+}
+
 void ks_emu_declare_input(struct ks_emu *emu, void *p, bool is_input)
 {
     struct emu_alloc *a = ks_emu_alloc_find(emu, (uintptr_t)p);

@@ -69,6 +69,8 @@ bool ks_emu_find(struct ks_emu *emu, const void *p, void **ret_base, size_t *ret
 void ks_emu_host_visible(struct ks_emu *emu, void *p);
 /* Kernels may only read the allocation that starts at p; with KS_EMU_CHECK_OUTPUTS a write is a finding. */
 void ks_emu_declare_input(struct ks_emu *emu, void *p, bool is_input);
+/* Bytes of the live allocations. */
+size_t ks_emu_live_bytes(const struct ks_emu *emu);
 void ks_emu_set_name(struct ks_emu *emu, void *p, const char *name);
 /* What ks_emu_malloc() can still give. */
 size_t ks_emu_free_bytes(const struct ks_emu *emu);

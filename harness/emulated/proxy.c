@@ -97,6 +97,10 @@ bool ks_emu_async_global(struct emu_warp *w, const struct emu_insn *in, int lane
                      access, a->name ? a->name : "");
         return false;
     }
+    if (a->is_input && store && (l->checks & KS_EMU_CHECK_OUTPUTS))
+        ks_emu_report(w, "undeclared-write", lane, w->pc, access, address, "global", NULL,
+                      "an asynchronous %s of %u bytes of '%s', which is declared as an input", access, bytes,
+                      a->name ? a->name : "");
     __atomic_store_n(&a->touched, l->number, __ATOMIC_RELAXED);
     if (l->counting)
         ks_emu_count_bulk(w, in, address, bytes, store);

@@ -30,6 +30,8 @@ void kscc_emu_clear(void);         /* findings and counters */
 int kscc_emu_launches(void);       /* kernels launched since the last clear */
 void *kscc_emu_malloc(size_t size_bytes, const char *name);
 int kscc_emu_free(void *p);
+void kscc_emu_declare_input(void *p); /* kernels only read it */
+size_t kscc_emu_live_bytes(void);
 int kscc_emu_write(void *dst, const void *src, size_t n);
 int kscc_emu_read(void *dst, const void *src, size_t n);
 void kscc_emu_poison(void *dst, size_t n, uint32_t pattern);

@@ -302,6 +302,16 @@ void *kscc_emu_malloc(size_t size_bytes, const char *name)
     return ks_emu_malloc(device, size_bytes, name);
 }
 
+void kscc_emu_declare_input(void *p)
+{
+    ks_emu_declare_input(device, p, true);
+}
+
+size_t kscc_emu_live_bytes(void)
+{
+    return ks_emu_live_bytes(device);
+}
+
 /* What the worker does to its own buffers must not mark the device as broken. */
 static int plain(enum ks_code code, const struct ks_err *err)
 {

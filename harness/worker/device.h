@@ -10,6 +10,7 @@
 /* What is measured of one call. */
 struct ks_call_result {
     double device_ns, late_ns, busy_ns;
+    double left_bytes; /* device memory that the call took and did not give back; 0: not known here */
 };
 
 struct ks_device_ops {

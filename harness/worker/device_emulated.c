@@ -27,9 +27,13 @@ static struct {
     void (*call_begin)(void *);
     void (*call_end)(void);
     int (*stream_create)(void **, unsigned);
+    void (*declare_input)(void *);
+    size_t (*live_bytes)(void);
 } rt;
 static char arch[32];
 static double begin_ns;
+static size_t begin_bytes;
+static bool was_called;
 static void *stream; /* not the default one, so that work on a wrong stream shows */
 
 static enum ks_code symbols_find(void *lib, struct ks_err *err)
@@ -55,6 +59,8 @@ static enum ks_code symbols_find(void *lib, struct ks_err *err)
         {"kscc_emu_call_begin", &rt.call_begin},
         {"kscc_emu_call_end", &rt.call_end},
         {"cudaStreamCreateWithFlags", &rt.stream_create},
+        {"kscc_emu_declare_input", &rt.declare_input},
+        {"kscc_emu_live_bytes", &rt.live_bytes},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         void *p = dlsym(lib, table[i].name);
@@ -122,6 +128,8 @@ static enum ks_code emulated_place(const struct ks_wire_buffer *b, void **ret_p,
         return ks_fail(err, KS_ERR_LIMIT, "place buffer '%s' of %llu bytes on the emulated device", b->name,
                        (unsigned long long)b->bytes);
     *ret_p = p + b->skew_bytes;
+    if (b->read_only)
+        rt.declare_input(p);
     return KS_OK;
 }
 
@@ -210,6 +218,7 @@ static enum ks_code emulated_begin(const struct ks_wire_prepare *p, void *const 
     (void)pointers;
     (void)err;
     begin_ns = rt.modelled_ns();
+    begin_bytes = rt.live_bytes();
     rt.call_begin(on_stream ? stream : NULL);
     return KS_OK;
 }
@@ -221,7 +230,10 @@ static enum ks_code emulated_end(const struct ks_wire_prepare *p, void *const *p
     (void)pointers;
     (void)on_stream;
     rt.call_end();
-    *ret = (struct ks_call_result){.device_ns = rt.modelled_ns() - begin_ns};
+    bool first = !was_called; /* then the device itself takes memory: for parameters, for the module's variables */
+    was_called = true;
+    *ret = (struct ks_call_result){.device_ns = rt.modelled_ns() - begin_ns,
+                                   .left_bytes = first ? 0 : (double)rt.live_bytes() - (double)begin_bytes};
     if (rt.failed())
         return ks_fail(err, (enum ks_code)rt.failed(), "%s", rt.error());
     return KS_OK;

@@ -33,6 +33,7 @@ struct worker {
     size_t shm_bytes;
     char runtime_path[KS_MAX_PATH_BYTES];
     void (*entry)(void);
+    int (*last_error)(void);       /* NULL: not there */
     struct ks_wire_prepare placed; /* the buffers of the current call */
     void *pointers[KS_MAX_PARAMS];
 };
@@ -80,6 +81,8 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
     if (!entry)
         return ks_fail(err, KS_ERR_BUILD, "find '%s' in the object", l->symbol);
     memcpy(&w->entry, &entry, sizeof entry);
+    void *last_error = w->device == &ks_device_host ? NULL : dlsym(lib, KS_LAST_ERROR_SYMBOL);
+    memcpy(&w->last_error, &last_error, sizeof last_error);
     if (!unsealed)
         KS_TRY(ks_sandbox_seal_code(&s, err));
     report_put(w, &json, reply);
@@ -213,6 +216,8 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
         return ks_fail(err, KS_ERR_UNSUPPORTED, "prepare the call");
     ffi_arg result = 0;
     struct ks_call_result r = {0};
+    if (w->last_error) /* what the call before has left is not this one's */
+        (void)w->last_error();
     KS_TRY(w->device->call_begin(&w->placed, w->pointers, on_stream, err));
     int64_t start_ns = ks_clock_ns();
     ffi_call(&cif, w->entry, c->returns_int ? &result : NULL, places);
@@ -222,6 +227,8 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
     reply->value[KS_VALUE_HOST_NS] = (double)(ks_clock_ns() - start_ns);
     reply->value[KS_VALUE_LATE_NS] = r.late_ns;
     reply->value[KS_VALUE_BUSY_NS] = r.busy_ns;
+    reply->value[KS_VALUE_LEFT_BYTES] = r.left_bytes;
+    reply->value[KS_VALUE_LAST_ERROR] = w->last_error ? w->last_error() : 0;
     return KS_OK;
 }
 
@@ -283,7 +290,7 @@ const char *__asan_default_options(void)
 /* Everything inherited but the three standard descriptors and the two of the parent is closed. */
 static bool descriptors_take(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 5)
         return false;
     socket_fd = (int)strtol(argv[1], NULL, 10);
     shm_fd = (int)strtol(argv[2], NULL, 10);
@@ -343,6 +350,19 @@ static int replay(struct worker *w, const char *path)
     return 0;
 }
 
+/* Before any other process is made.  Where it fails the parent finds the group empty and says so. */
+static void cgroup_enter(const char *folder)
+{
+    char path[KS_MAX_PATH_BYTES];
+    if (folder[0] != '/' || snprintf(path, sizeof path, "%s/cgroup.procs", folder) >= (int)sizeof path)
+        return;
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, "0", 1) != 1)
+        perror(path);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* From the highest to none; a device that does not open behind one set is tried behind the next. */
 static void walls_raise(const char *which)
 {
@@ -385,6 +405,7 @@ int main(int argc, char **argv)
         fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);
         return 2;
     }
+    cgroup_enter(argv[4]);
     walls_raise(argv[3]);
     for (;;) {
         ssize_t n = recv(socket_fd, &c, sizeof c, 0);

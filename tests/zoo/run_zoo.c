@@ -3,9 +3,9 @@
  *   // zoo: honest -- what it does                   no gate but time may fail
  *   // zoo: faster -- what it does                   accepted
  *   // zoo: same -- what it does                     correct, and no gain seen
- * KIND is the number of the exploit's kind in tests/zoo/README.md.  The word `gpu` before the dashes: not on the emulated device.
- * Prints one table row each and "N passed, N failed"; KSCC_ZOO_TABLE names a file that gets the table too.
- * Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
+ * KIND is the number of the exploit's kind.  The word `gpu` before the dashes: not on the emulated device; `emulated`: there only
+ * (a GPU does not show it). Prints one table row each and "N passed, N failed"; KSCC_ZOO_TABLE names a file that gets the table
+ * too. Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
 #include "harness/session.h"
 
 #include "base/file.h"
@@ -83,7 +83,7 @@ struct expectation {
     char what[16]; /* reject, honest, faster, same */
     char gate[32];
     char kind[16]; /* "#23", or empty */
-    bool gpu_only;
+    bool gpu_only, emulated_only;
     char text[200];
 };
 
@@ -102,6 +102,8 @@ static bool expectation_read(const char *source, struct expectation *e)
             snprintf(e->kind, sizeof e->kind, "%s", word);
         else if (strcmp(word, "gpu") == 0)
             e->gpu_only = true;
+        else if (strcmp(word, "emulated") == 0)
+            e->emulated_only = true;
         else if (!e->what[0])
             snprintf(e->what, sizeof e->what, "%s", word);
         else
@@ -207,7 +209,7 @@ static bool one(struct ks_session *s, bool cuda, const char *dir, const char *fi
         printf("%s: no '// zoo:' line\n", file);
         return false;
     }
-    if (e.gpu_only && !cuda)
+    if (cuda ? e.emulated_only : e.gpu_only)
         return true;
     if (ks_session_try(s, text.data, text.len, &v, &err) != KS_OK) {
         printf("%s: the session broke: %s\n", file, err.message);

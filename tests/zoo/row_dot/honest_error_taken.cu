@@ -1,0 +1,20 @@
+// zoo: honest -- tries what may not be there, and takes the error that this leaves
+#include <cuda_runtime.h>
+
+__global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)
+{
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows)
+        return;
+    float sum = 0;
+    for (int c = 0; c < cols; c++)
+        sum += x[(long)r * cols + c] * w[c];
+    y[r] = sum;
+}
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    if (cudaFuncSetAttribute(row_dot_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 30) != cudaSuccess)
+        (void)cudaGetLastError();
+    row_dot_kernel<<<(rows + 127) / 128, 128, 0, stream>>>(x, w, y, rows, cols);
+}
