@@ -285,7 +285,7 @@ static enum ks_code last_error_object(const struct ks_session_options *opt, int6
                                "int " KS_LAST_ERROR_SYMBOL "(void)\n{\n    return cudaGetLastError();\n}\n";
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT, source = KS_STR_INIT;
     KS_AUTO_ARGS struct ks_args a;
-    ks_path_join(&dir, opt->work_dir, "last-error");
+    ks_path_join(&dir, opt->work_dir, KS_LAST_ERROR_DIR);
     ks_path_join(ret_path, dir.data, "last_error.o");
     if (ks_file_exists(ret_path->data))
         return KS_OK;

@@ -12,6 +12,9 @@
 #include "harness/object.h"
 #include "harness/session.h"
 
+/* Folder below opt->work_dir of what is linked with every object; builds of candidates may read it. */
+#define KS_LAST_ERROR_DIR "last-error"
+
 struct ks_kernel_resources {
     char *name; /* mangled */
     int registers;

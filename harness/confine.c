@@ -1,5 +1,7 @@
 #include "harness/confine.h"
 
+#include "harness/build.h"
+
 #include "base/file.h"
 
 #include <limits.h>
@@ -156,6 +158,9 @@ void ks_confine_paths(const struct ks_session_options *opt, const char *deps_pat
     add_list(out, getenv("LIBRARY_PATH"));
     add_list(out, getenv("LD_LIBRARY_PATH"));
     add_dependencies(out, deps_path);
+    KS_AUTO_STR struct ks_str linked = KS_STR_INIT; /* with every candidate */
+    ks_path_join(&linked, opt->work_dir, KS_LAST_ERROR_DIR);
+    add(out, linked.data);
 }
 
 void ks_confine_command(const struct ks_session_options *opt, const char *dir, const struct ks_args *argv, struct ks_args *out)
