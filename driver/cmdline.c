@@ -262,6 +262,8 @@ void ks_cmdline_build_argv(const struct ks_cmdline *c, const char *nvcc, size_t 
         const char *number = ks_str_starts(arch, "sm_") ? arch + 3 : arch;
         ks_args_addf(out, "--generate-code=arch=compute_%s,code=[sm_%s,compute_%s]", number, number, number);
     }
+    if (ks_cmdline_find(c, "device-c")) /* a phase that is a way of compiling as well */
+        ks_args_add(out, "-rdc=true");
     ks_args_add(out, "-c");
     *ret_input_index = out->n;
     ks_args_add(out, input_path ? input_path : c->inputs.data[input].path);

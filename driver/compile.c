@@ -4,6 +4,7 @@
 #include "driver/call.h"
 #include "driver/commands.h"
 #include "driver/nvcc.h"
+#include "driver/one_step.h"
 #include "driver/options.h"
 #include "driver/pipeline.h"
 #include "driver/say.h"
@@ -52,9 +53,11 @@ static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settin
     /* the flags in these variables are words of our own lines from here on */
     unsetenv("NVCC_PREPEND_FLAGS");
     unsetenv("NVCC_APPEND_FLAGS");
+    if (ks_links(c))
+        return ks_one_step(c, s, baseline_argv[0]) || !s->require_gate ? 0 : 1;
     bool gate_missing = false;
     for (size_t i = 0; i < c->inputs.n; i++)
-        if (c->inputs.data[i].lang == KS_LANG_CUDA && !ks_pipeline_run(c, s, baseline_argv[0], i))
+        if (c->inputs.data[i].lang == KS_LANG_CUDA && !ks_pipeline_run(c, s, baseline_argv[0], i, NULL))
             gate_missing = true;
     return gate_missing && s->require_gate ? 1 : 0;
 }

@@ -141,24 +141,38 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
 }
 
 /* Builds the verified text by the line that the session built it by, and makes sure that the same came out: host code and PTX. */
-static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **ret, struct ks_err *err)
+static enum ks_code build_judged_as(struct emitter *e, size_t i, const char *line_path, struct ks_built **ret, struct ks_err *err)
 {
     const struct ks_emission *x = &e->entries[i];
     char tag[32];
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     struct ks_session_options opt = {.unit_path = e->u->path,
+                                     .line_path = line_path,
                                      .nvcc_argv = e->u->build_argv.v,
                                      .input_index = e->u->input_index,
                                      .device = KS_DEVICE_CUDA, /* machine code beside PTX */
                                      .arch = x->arch,
                                      .work_dir = e->dir};
-    snprintf(tag, sizeof(tag), "candidate%zu", i);
+    snprintf(tag, sizeof(tag), "candidate%zu%s", i, line_path ? "" : "u");
     KS_TRY(ks_file_read(x->candidate_path, KS_MAX_SOURCE_BYTES, &text, err));
     KS_TRY(ks_emit_check_text("candidate", ks_str_cstr(&text), err));
     KS_TRY(ks_build_object(&opt, ks_str_cstr(&text), text.len, tag, BUILD_TIMEOUT_MS, ret, err));
-    if (!ks_streq((*ret)->object_hash, x->judged))
-        return ks_fail(err, KS_ERR_MISMATCH, "the candidate of '%s' compiles to other code than was judged", x->signature->entry);
-    return KS_OK;
+    if (ks_streq((*ret)->object_hash, x->judged))
+        return KS_OK;
+    ks_built_free(*ret);
+    *ret = NULL;
+    return ks_fail(err, KS_ERR_MISMATCH, "the candidate of '%s' compiles to other code than was judged", x->signature->entry);
+}
+
+/* Debuggers and profilers shall find the lines of the candidate in the file of the store that holds it.  A text that looks at its
+ * own name (__FILE__, assert) was judged under the user's, and keeps that. */
+static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **ret, struct ks_err *err)
+{
+    const char *path = e->entries[i].candidate_path;
+    char absolute[PATH_MAX];
+    if (e->entries[i].candidate_is_kept && realpath(path, absolute) && build_judged_as(e, i, absolute, ret, err) == KS_OK)
+        return KS_OK;
+    return build_judged_as(e, i, NULL, ret, err);
 }
 
 static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compiled, struct ks_err *err)

@@ -12,8 +12,11 @@
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
  * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
  *
- * Not done: relocatable device code, link-time optimisation, units with variables that outlive a call, at file scope or in a
- * function (the two halves would have one each). */
+ * Relocatable device code: the original keeps its own for the device link; the candidate was judged as a whole program, and stays
+ * one inside the combined object, which a device link passes over.
+ *
+ * Not done: link-time optimisation, units with variables that outlive a call, at file scope or in a function (the two halves
+ * would have one each). */
 
 #include "driver/unit.h"
 #include "harness/contract.h"
@@ -23,6 +26,7 @@ struct ks_emission {
     const struct ks_signature *signature;
     const struct ks_json *contract; /* ks_contract_to_json() */
     const char *candidate_path;     /* the verified text: exactly this file is compiled */
+    bool candidate_is_kept;         /* the file is there after the build: line information names it */
     const char *judged;             /* hash of host code and PTX of the object that passed the gates */
     const char *key;
     const char *arch; /* what it was proved on, "sm_90a": built for it alone, and called on it alone */

@@ -257,6 +257,7 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
     *ret = (struct ks_emission){.signature = copy,
                                 .contract = contract,
                                 .candidate_path = ks_arena_strdup(a, ks_str_cstr(&path)),
+                                .candidate_is_kept = !x->store->temporary,
                                 .judged = ks_arena_strdup(a, judged),
                                 .key = ks_arena_strdup(a, key),
                                 .arch = x->device->arch};

@@ -21,6 +21,7 @@ static const char nvcc_only[] = "compiling with nvcc only";
 
 struct pipeline {
     struct ks_arena arena;
+    const char *object; /* NULL: as nvcc names it */
     struct ks_unit unit;
     struct ks_contract *contracts;
     size_t n_contracts;
@@ -145,8 +146,10 @@ static bool open_store(struct pipeline *p)
 static bool open_unit(struct pipeline *p, const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
 {
     struct ks_err err;
-    if (ks_unit_open(c, s, nvcc, input, &p->arena, &p->unit, &err) == KS_OK)
+    if (ks_unit_open(c, s, nvcc, input, &p->arena, &p->unit, &err) == KS_OK) {
+        p->unit.object = p->object ? p->object : p->unit.object;
         return true;
+    }
     ks_say_instead(&err, nvcc_only);
     return false;
 }
@@ -246,9 +249,9 @@ static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, co
     return emit(p) ? KS_STAT_EMITTED : KS_STAT_NOT_EMITTED;
 }
 
-bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input)
+bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object)
 {
-    struct pipeline p = {.store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}};
+    struct pipeline p = {.object = object, .store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
     ks_stats_count(KS_STAT_UNITS);

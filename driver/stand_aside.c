@@ -34,22 +34,21 @@ static bool phase_is_object(const struct ks_flag *f)
     return ks_flag_is(f, "compile") || ks_flag_is(f, "device-c") || ks_flag_is(f, "device-w");
 }
 
-static bool is_rdc(const struct ks_cmdline *c)
-{
-    const char *rdc = ks_cmdline_value(c, "relocatable-device-code");
-    if (ks_cmdline_find(c, "device-w"))
-        return false;
-    return ks_cmdline_find(c, "device-c") || (rdc && strcmp(rdc, "true") == 0);
-}
-
 static const char *spelled(const struct ks_cmdline *c, const struct ks_item *item)
 {
     return c->words.data[item->word].text;
 }
 
+bool ks_links(const struct ks_cmdline *c)
+{
+    for (size_t i = 0; i < c->items.n; i++)
+        if (phase_is_object(c->items.data[i].flag))
+            return false;
+    return true;
+}
+
 struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
 {
-    bool object_phase = false, link_phase = true;
     const struct ks_item *opaque = NULL;
     for (size_t i = 0; i < c->items.n; i++) {
         const struct ks_item *item = &c->items.data[i];
@@ -61,8 +60,6 @@ struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
             continue;
         if (!phase_is_object(item->flag) && !ks_flag_is(item->flag, "link"))
             return silent;
-        object_phase |= phase_is_object(item->flag);
-        link_phase = false;
     }
     size_t n_cuda = 0;
     for (size_t i = 0; i < c->inputs.n; i++) {
@@ -74,15 +71,11 @@ struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
         return silent;
     if (c->not_understood)
         return (struct ks_stand_aside){true, KS_STAT_ASIDE_UNKNOWN, c->not_understood};
-    if (!object_phase || link_phase)
-        return (struct ks_stand_aside){true, KS_STAT_ASIDE_LINK,
-                                       "compiling and linking in one step: the agent works on object files (-c)"};
+    if (ks_links(c) && ks_cmdline_find(c, "output-directory"))
+        return (struct ks_stand_aside){true, KS_STAT_ASIDE_LINK, "linking into another folder (-odir)"};
     if (opaque)
         return (struct ks_stand_aside){true, KS_STAT_ASIDE_OPTION,
                                        ks_arena_printf(c->arena, "option '%s' is in use", spelled(c, opaque))};
-    if (is_rdc(c))
-        return (struct ks_stand_aside){true, KS_STAT_ASIDE_RDC,
-                                       "relocatable device code: two versions of a kernel cannot be kept apart in one object"};
     for (size_t i = 0; i < c->inputs.n; i++)
         if (strcmp(c->inputs.data[i].path, "-") == 0)
             return (struct ks_stand_aside){true, KS_STAT_ASIDE_STDIN, "the source comes from standard input"};

@@ -14,4 +14,7 @@ struct ks_stand_aside {
 };
 struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c);
 
+/* Whether the line compiles and links in one step. */
+bool ks_links(const struct ks_cmdline *c);
+
 #endif

@@ -11,7 +11,7 @@
 
 #define FILE_NAME "stats"
 /* Another list of counters is another file format. */
-#define MAGIC 0x31302d54534b534bu /* "KSKST-01" */
+#define MAGIC 0x32302d54534b534bu /* "KSKST-02" */
 
 struct file {
     _Atomic uint64_t magic;

@@ -190,9 +190,10 @@ static enum ks_code source_write(const struct ks_session_options *opt, const cha
         source += 3;
         len -= 3;
     }
-    ks_str_add(&text, "#line 1 \""); /* messages and line information name the user's file */
-    ks_str_add(&text, plain_cwd(opt->unit_path));
-    for (const char *p = opt->unit_path; *p; p++) {
+    const char *name = opt->line_path ? opt->line_path : opt->unit_path;
+    ks_str_add(&text, "#line 1 \""); /* messages and line information name a file that the user has */
+    ks_str_add(&text, plain_cwd(name));
+    for (const char *p = name; *p; p++) {
         if (*p == '"' || *p == '\\')
             ks_str_addc(&text, '\\');
         ks_str_addc(&text, *p);

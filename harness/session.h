@@ -73,6 +73,7 @@ enum ks_device_kind { KS_DEVICE_EMULATED, KS_DEVICE_CUDA };
 
 struct ks_session_options {
     const char *unit_path; /* the user's .cu: names in messages, #include "..." resolution */
+    const char *line_path; /* what messages and line information name in its place; NULL: unit_path */
     const char *source;    /* its text */
     size_t source_len;
     char *const

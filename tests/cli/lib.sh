@@ -81,3 +81,40 @@ candidate() {
 good_candidate() { candidate "$1" 'operator-boundary 1.8 y makes a round trip through memory between two launches' 'if (i < n) y[i] = x[i] * 3.0f + 1.0f;'; }
 agent() { run timeout 300 "$KSCC" -O-agent --kscc-device=emulated "$@"; }
 key_dir() { ls -d .kscc/objects/*/ | head -1; }
+# side.cu: a program that tells by rounding which side a call took: the good candidate fuses x * 3 + 1, the original cannot.
+# Prints "candidate" or "original" for n inside the domain (1000), outside it (5000), and inside with a pointer off by one element.
+side_program() {
+  cat >side.cu <<'F'
+#include <cstdio>
+extern "C" void scale_shift(const float *x, float *y, int n, cudaStream_t stream);
+static const char *side(int n, int offset)
+{
+    float *x, *y, *h = new float[n + 64], *r = new float[n];
+    for (int i = 0; i < n + 64; i++)
+        h[i] = 0.1f + 0.0002f * (float)(i % 1000); /* products with more bits than the sums */
+    cudaMalloc(&x, (n + 64) * 4);
+    cudaMalloc(&y, (n + 64) * 4);
+    cudaMemcpy(x, h, (n + 64) * 4, cudaMemcpyHostToDevice);
+    scale_shift(x + offset, y, n, 0);
+    if (cudaDeviceSynchronize() != cudaSuccess || cudaMemcpy(r, y, n * 4, cudaMemcpyDeviceToHost) != cudaSuccess)
+        return "failed";
+    int fused = 0, apart = 0, wrong = 0;
+    for (int i = 0; i < n; i++) {
+        float v = h[i + offset];
+        volatile float product = v * 3.0f;
+        float two = product + 1.0f, one = __builtin_fmaf(v, 3.0f, 1.0f);
+        wrong += r[i] != two && r[i] != one;
+        fused += r[i] == one && one != two;
+        apart += r[i] == two && one != two;
+    }
+    return wrong ? "wrong" : fused && !apart ? "candidate" : apart && !fused ? "original" : "mixed";
+}
+int main() { printf("%s %s %s\n", side(1000, 0), side(5000, 0), side(1000, 1)); return 0; }
+F
+}
+# expect_sides PROGRAM: candidate inside, original outside, on the emulated device
+expect_sides() {
+  run timeout 120 env LD_PRELOAD="$PROGRAM_PRELOAD" "$KSCC" run --kscc-device=emulated:sm_90a -- "$1"
+  expect_status 0
+  [ "$(cat out)" = "candidate original original" ] || { fail "$1: $(cat out)"; cat err; }
+}

@@ -54,8 +54,12 @@ build_llm_c() {
 }
 
 from_nccl="NVIDIA nccl" what_nccl="device code (-dc, -dlink, archive) of AllReduce Sum f32 RING SIMPLE and SendRecv, sm_90"
+# Its makefiles look into the toolkit's folder before their own; where that holds another nccl's headers, a folder of links without them
+# stands in for both compilers.
 build_nccl() {
-    make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" BUILDDIR="$PWD/out" \
+    mkdir -p include && ln -sf "$CUDA"/include/* include/ && rm -rf include/nccl*
+    make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" CUDA_INC="$PWD/include" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" \
+        BUILDDIR="$PWD/out" \
         ONLY_FUNCS="AllReduce Sum f32 RING SIMPLE|SendRecv" "$PWD/out/obj/device/manifest"
 }
 
