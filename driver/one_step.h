@@ -1,10 +1,10 @@
 #ifndef KS_DRIVER_ONE_STEP_H
 #define KS_DRIVER_ONE_STEP_H
 
-/* Compiling and linking in one step ("nvcc a.cu b.cu -lfoo -o prog") under -O-agent: there is no object to replace.  The program that
- * nvcc made stays until the end.  Every .cu with a contract is compiled once more into an object of our own, that object goes
- * through the pipeline, and when at least one holds a candidate afterwards the program is linked again from the objects, by the user's
- * line with objects in the place of sources, and takes the first one's place by one rename. */
+/* Compiling and linking in one step ("nvcc a.cu b.cu -lfoo -o prog") under -O-agent: there is no object to replace.  The program
+ * that nvcc made stays until the end.  Every .cu with a contract is compiled once more into an object of our own, that object
+ * goes through the pipeline, and when at least one holds a candidate afterwards the program is linked again from the objects, by
+ * the user's line with objects in the place of sources, and takes the first one's place by one rename. */
 
 #include "driver/cmdline.h"
 #include "driver/options.h"

@@ -6,8 +6,9 @@
 #include "driver/cmdline.h"
 #include "driver/options.h"
 
-/* `input`: index into c->inputs; `object`: its baseline object, NULL: where nvcc puts it for this line.  Whatever goes wrong is said on stderr and leaves the baseline object in place.  Returns true
- * when a candidate that passed the gate was emitted, for every entry of the unit. */
+/* `input`: index into c->inputs; `object`: its baseline object, NULL: where nvcc puts it for this line.  Whatever goes wrong is
+ * said on stderr and leaves the baseline object in place.  Returns true when a candidate that passed the gate was emitted, for
+ * every entry of the unit. */
 KS_NODISCARD bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input,
                                   const char *object);
 

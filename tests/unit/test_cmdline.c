@@ -356,11 +356,12 @@ TEST(the_agent_stands_aside_where_it_must)
     check_aside(PARSE("-v", "__cmake_determine_cuda"), true, NULL);
     check_aside(PARSE("-c", "conftest.cu"), true, NULL);
     check_aside(PARSE("--keep", "-v", "CMakeCUDACompilerId.cu"), true, NULL);
-    check_aside(PARSE("a.cu", "-o", "a"), true, "one step");
+    check_aside(PARSE("a.cu", "-o", "a"), false, NULL);
+    check_aside(PARSE("a.cu", "-odir", "d"), true, "another folder");
     check_aside(PARSE("-c", "-G", "a.cu"), true, "'-G'");
     check_aside(PARSE("-c", "-dlto", "a.cu"), true, "'-dlto'");
-    check_aside(PARSE("-dc", "a.cu"), true, "relocatable");
-    check_aside(PARSE("-c", "-rdc=true", "a.cu"), true, "relocatable");
+    check_aside(PARSE("-dc", "a.cu"), false, NULL);
+    check_aside(PARSE("-c", "-rdc=true", "a.cu"), false, NULL);
     check_aside(PARSE("-c", "-rdc=false", "a.cu"), false, NULL);
     check_aside(PARSE("-x", "cu", "-c", "-"), true, "standard input");
 }

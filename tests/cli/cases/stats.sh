@@ -15,14 +15,14 @@ count() { "$KSCC" stats --json | python3 -c 'import json,sys; print(json.load(sy
 for i in $(seq 64); do FAKE_LOG=/dev/null "$KSCC" -c a.c -o /dev/null & done; wait
 [ "$(count calls)" = 64 ] && [ "$(count plain)" = 64 ] || fail "64 calls at once were counted as $(count calls)"
 run "$KSCC" -O-agent -E a.cu
-run "$KSCC" -O-agent -dc a.cu
+run "$KSCC" -O-agent -dlto -dc a.cu
 run "$KSCC" -O-agent -Wnew-option -c a.cu
 run "$KSCC" -O-agent --kscc-policy=off -c a.cu
 run "$KSCC" -O-agent --kscc-budget=lots -c a.cu
 FAKE_STATUS=3 run "$KSCC" -O-agent -c a.cu
 KSCC_HOST=passthrough run "$KSCC" -Wall -c a.c
 PATH=$real_path run "$KSCC" -O-agent -c a.cu -o a.o
-for name in silent aside_unknown policy_off bad_value baseline_failed host units no_workload; do
+for name in silent aside_option aside_unknown policy_off bad_value baseline_failed host units no_workload; do
   [ "$(count $name)" = 1 ] || fail "$name is $(count $name)"
 done
 [ "$(count calls)" = 72 ] || fail "calls: $(count calls)"
