@@ -10,6 +10,7 @@ pkg_check_modules(FFI REQUIRED IMPORTED_TARGET libffi)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(XML REQUIRED IMPORTED_TARGET libxml-2.0)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 
 # libclang 22: Debian's folder, or KSCC_LIBCLANG_ROOT (a folder with include/ and lib/) where bootstrap put it.
 set(KSCC_LIBCLANG_ROOT "" CACHE PATH "prefix of libclang 22")

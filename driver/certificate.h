@@ -14,17 +14,18 @@
 /* In a certificate's "confirmation": hash of host code and PTX of the object that passed. */
 #define KS_JUDGED_CODE "judged_code"
 
-#define KS_CERTIFICATE_FILE "certificate.json"
-#define KS_APPROVAL_FILE    "approved.json"
-#define KS_OUTCOME_FILE     "outcome.json" /* a search that ended without a candidate */
-#define KS_ORIGINAL_FILE    "original.cu"
-#define KS_CANDIDATE_FILE   "candidate.cu"
-#define KS_DIFF_FILE        "candidate.diff"
-#define KS_TRACE_FILE       "trace.jsonl"
-#define KS_JOURNAL_FILE     "journal.jsonl"
-#define KS_WALL_FILE        "wall.jsonl"
-#define KS_REPORT_FILE      "report.txt"
-#define KS_PAGE_FILE        "report.html"
+#define KS_CERTIFICATE_FILE  "certificate.json"
+#define KS_APPROVAL_FILE     "approved.json"
+#define KS_OUTCOME_FILE      "outcome.json" /* a search that ended without a candidate */
+#define KS_ORIGINAL_FILE     "original.cu"
+#define KS_CANDIDATE_FILE    "candidate.cu"
+#define KS_DIFF_FILE         "candidate.diff"
+#define KS_TRACE_FILE        "trace.jsonl"
+#define KS_JOURNAL_FILE      "journal.jsonl"
+#define KS_WALL_FILE         "wall.jsonl"
+#define KS_REPORT_FILE       "report.txt"
+#define KS_PAGE_FILE         "report.html"
+#define KS_CONVERSATION_FILE "conversation.jsonl"
 
 /* One search and what it found, for the store. */
 struct ks_finding {

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "driver/agent_replay.h"
+#include "driver/agent_open.h"
 #include "driver/certificate.h"
 #include "driver/entry_session.h"
 #include "driver/known.h"
@@ -27,6 +27,7 @@ struct running {
     struct ks_entry_session judge;
     int lock_fd; /* of the key; -1: not held */
     struct ks_agent *agent;
+    struct ks_agent_place place;
     struct ks_memory *memory;
     struct ks_bank bank;
     struct ks_trace *trace;
@@ -37,14 +38,11 @@ struct running {
 
 static enum ks_code open_agent(struct running *r, struct ks_err *err)
 {
-    const char *name = r->x->unit->settings->agent;
-    if (strcmp(name, "builtin") == 0) {
-        r->agent = ks_agent_builtin_new();
-        return KS_OK;
-    }
-    if (ks_str_starts(name, "file:"))
-        return ks_agent_replay_new(name + 5, &r->agent, err);
-    return ks_fail(err, KS_ERR_USAGE, "unknown agent '%s' (builtin, file:DIR)", name);
+    KS_AUTO_STR struct ks_str conversation = KS_STR_INIT;
+    ks_store_path(r->x->store, r->key, KS_CONVERSATION_FILE, &conversation);
+    r->place = (struct ks_agent_place){
+        .unit = r->x->unit, .search = &r->search, .conversation = ks_arena_strdup(r->x->unit->arena, ks_str_cstr(&conversation))};
+    return ks_agent_open(&r->place, &r->agent, err);
 }
 
 static enum ks_code open_bank(struct running *r, struct ks_err *err)
@@ -66,8 +64,11 @@ static enum ks_code open_trace(struct running *r, struct ks_err *err)
     ks_store_path(r->x->store, r->key, KS_TRACE_FILE, &trace);
     ks_store_path(r->x->store, r->key, KS_WALL_FILE, &wall);
     ks_store_path(r->x->store, r->key, KS_JOURNAL_FILE, &journal);
-    if (r->x->unit->settings->fresh)
+    if (r->x->unit->settings->fresh) {
         KS_TRY(ks_file_write_atomic(ks_str_cstr(&journal), "", 0, 0644, err));
+        KS_TRY(ks_file_write_atomic(r->place.conversation, "", 0, 0600, err));
+        ks_journal_clock_write(ks_str_cstr(&journal), 0);
+    }
     ks_journal_read(ks_str_cstr(&journal), &r->journal);
     if (r->journal.n)
         ks_say_progress("resuming: %zu verdict%s in the journal of an earlier run", r->journal.n, r->journal.n == 1 ? "" : "s");
@@ -174,6 +175,7 @@ static void running_release(struct running *r)
     ks_entry_session_close(&r->judge);
     if (r->agent)
         r->agent->free(r->agent);
+    ks_agent_place_release(&r->place);
     ks_memory_free(r->memory);
     if (r->trace)
         ks_trace_abandon(r->trace);

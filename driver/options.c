@@ -26,7 +26,11 @@ const char *ks_policy_text(int policy)
 
 void ks_settings_init(struct ks_settings *s)
 {
-    *s = (struct ks_settings){.agent = "builtin", .delta = 0.02, .regress = 0.01, .trial_timeout_s = 120};
+    *s = (struct ks_settings){.agent = "builtin",
+                              .delta = 0.02,
+                              .regress = 0.01,
+                              .trial_timeout_s = 120,
+                              .http = {.retries = 5, .context_tokens = 100000, .timeout_s = 300}};
 }
 
 /* ---- values by type ------------------------------------------------------------------------------------------------- */
@@ -72,8 +76,15 @@ static enum ks_code parse_limit(const char *text, size_t len, struct ks_budget *
     } else if (ks_str_starts(item, "target:")) {
         KS_TRY(parse_number(item + 7, 1, 1e6, "a speed-up", &v, err));
         b->target = v;
+    } else if (ks_str_starts(item, "tokens:")) {
+        KS_TRY(parse_number(item + 7, 1, 1e12, "a number of tokens", &v, err));
+        b->tokens = (int64_t)v;
+    } else if (ks_str_starts(item, "money:")) {
+        KS_TRY(parse_number(item + 6, 0.0001, 1e6, "US dollars", &v, err));
+        b->usd = v;
     } else {
-        return ks_fail(err, KS_ERR_USAGE, "expected trials:N, time:SECONDS or target:SPEEDUP, got '%s'", item);
+        return ks_fail(err, KS_ERR_USAGE, "expected trials:N, time:SECONDS, target:SPEEDUP, tokens:N or money:USD, got '%s'",
+                       item);
     }
     return KS_OK;
 }
@@ -138,8 +149,8 @@ static enum ks_code parse_enum(const struct ks_option *o, const char *text, int 
 static enum ks_code parse_proposer(const char *text, const char **ret, struct ks_err *err)
 {
     struct stat st;
-    if (strcmp(text, "builtin") != 0 && !ks_str_starts(text, "file:"))
-        return ks_fail(err, KS_ERR_USAGE, "expected builtin or file:DIR, got '%s'", text);
+    if (strcmp(text, "builtin") != 0 && strcmp(text, "http") != 0 && !ks_str_starts(text, "file:"))
+        return ks_fail(err, KS_ERR_USAGE, "expected builtin, http or file:DIR, got '%s'", text);
     if (ks_str_starts(text, "file:") && (stat(text + 5, &st) < 0 || !S_ISDIR(st.st_mode)))
         return ks_fail(err, KS_ERR_USAGE, "cannot find the folder of candidates '%s'", text + 5);
     *ret = text;

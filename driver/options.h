@@ -18,6 +18,8 @@ struct ks_budget {
     int64_t trials; /* 0: not limited */
     double time_s;  /* 0: not limited */
     double target;  /* stop at this speed-up; 0: none */
+    int64_t tokens; /* of a model, in and out; 0: the agent's default */
+    double usd;     /* 0: not limited */
 };
 
 struct ks_settings {
@@ -27,7 +29,14 @@ struct ks_settings {
         enum ks_device_choice choice;
         char arch[16]; /* emulated:sm_XX, "" otherwise */
     } device;
-    const char *agent; /* "builtin", "file:DIR" */
+    const char *agent; /* "builtin", "file:DIR", "http" */
+    struct {
+        int api;                                               /* 0: by model and endpoint; 1 openai, 2 anthropic */
+        const char *model, *endpoint, *key_file, *ca, *prices; /* NULL: not given */
+        int no_stream;
+        int64_t retries, context_tokens;
+        double timeout_s;
+    } http;
     int ask;           /* enum ks_ask */
     const char *bank;  /* NULL: the one that comes with kscc */
     int host;          /* enum ks_host_use (host.h) */

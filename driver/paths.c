@@ -55,6 +55,11 @@ void ks_paths_bank(struct ks_str *out)
     choose("share/kscc/bank", KSCC_SOURCE_DIR "/questions/bank", out);
 }
 
+void ks_paths_prices(struct ks_str *out)
+{
+    choose("share/kscc/prices.json", KSCC_SOURCE_DIR "/rewriter/http/prices.json", out);
+}
+
 void ks_paths_shim(struct ks_str *out)
 {
     choose("share/kscc/shim", KSCC_SOURCE_DIR "/analyzer", out);

@@ -123,35 +123,66 @@ static void remember_question(struct ks_search *s)
     ks_vec_push(&st->remembered, item);
 }
 
-/* Puts a question when one is due; false: none was. */
-static bool ask(struct ks_search *s)
+static struct ks_picker_view picker_view(const struct ks_search *s)
+{
+    const struct ks_search_state *st = s->state;
+    return (struct ks_picker_view){.hypotheses = st->hypotheses,
+                                   .trials = st->records.data,
+                                   .n_trials = st->records.n,
+                                   .asked = st->asked.data,
+                                   .n_asked = st->asked.n,
+                                   .agent_claims_limit = st->claims_limit,
+                                   .budget_used = budget_used(s),
+                                   .family = s->family};
+}
+
+static void put_question(struct ks_search *s, const struct ks_question *q, const char *point)
 {
     struct ks_search_state *st = s->state;
-    struct ks_picker_view v = {.hypotheses = st->hypotheses,
-                               .trials = st->records.data,
-                               .n_trials = st->records.n,
-                               .asked = st->asked.data,
-                               .n_asked = st->asked.n,
-                               .agent_claims_limit = st->claims_limit,
-                               .budget_used = budget_used(s),
-                               .family = s->family};
-    enum ks_decision_point point = s->bank ? ks_decision_point_now(&v) : KS_POINT_NONE;
-    const struct ks_question *q = point != KS_POINT_NONE ? ks_bank_pick(s->bank, s->memory, point, &v) : NULL;
-    if (!q)
-        return false;
     remember_question(s);
     st->question = q;
     st->question_at = st->records.n;
     struct ks_asked_record asked = {q->id, st->records.n};
     ks_vec_push(&st->asked, asked);
     struct ks_json *j = ks_json_object();
-    ks_json_set_str(j, "point", ks_decision_point_text(point));
+    ks_json_set_str(j, "point", point);
     ks_json_set_str(j, "id", q->id);
     ks_json_set_str(j, "layer", ks_layer_text(q->layer));
     ks_json_set_str(j, "text", q->text);
     ks_trace_event(s->trace, "question", j);
-    ks_say_progress("question (%s, %s): %s", ks_decision_point_text(point), ks_layer_text(q->layer), q->text);
+    ks_say_progress("question (%s, %s): %s", point, ks_layer_text(q->layer), q->text);
+}
+
+/* Puts a question when one is due; false: none was. */
+static bool ask(struct ks_search *s)
+{
+    struct ks_picker_view v = picker_view(s);
+    enum ks_decision_point point = s->bank ? ks_decision_point_now(&v) : KS_POINT_NONE;
+    const struct ks_question *q = point != KS_POINT_NONE ? ks_bank_pick(s->bank, s->memory, point, &v) : NULL;
+    if (!q)
+        return false;
+    put_question(s, q, ks_decision_point_text(point));
     return true;
+}
+
+enum ks_code ks_search_ask(struct ks_search *s, enum ks_layer layer, struct ks_json **ret, struct ks_err *err)
+{
+    struct ks_bank about = {0};
+    if (!s->bank)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "nobody asks in this search (--kscc-ask=off)");
+    about.data = KS_ARENA_ARRAY(&s->state->arena, struct ks_question, s->bank->n);
+    for (size_t i = 0; i < s->bank->n; i++)
+        if (layer == KS_N_LAYERS || s->bank->data[i].layer == layer)
+            about.data[about.n++] = s->bank->data[i];
+    struct ks_picker_view v = picker_view(s);
+    const struct ks_question *q = about.n ? ks_bank_pick(&about, s->memory, KS_POINT_NO_GAIN, &v) : NULL;
+    *ret = ks_json_object();
+    if (q) {
+        put_question(s, q, "the agent asks");
+        ks_json_set_str(*ret, "layer", ks_layer_text(q->layer));
+        ks_json_set_str(*ret, "text", q->text);
+    }
+    return KS_OK;
 }
 
 /* ---- proposals ------------------------------------------------------------------------------------------------------ */
@@ -175,7 +206,36 @@ void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret)
                                   .question_layer = st->question ? st->question->layer : KS_N_LAYERS,
                                   .question = st->question ? st->question->text : NULL,
                                   .attempts = st->attempts.data,
-                                  .n_attempts = st->attempts.n};
+                                  .n_attempts = st->attempts.n,
+                                  .trials_left = s->budget.trials - (int64_t)st->tried.n};
+    if (s->budget.time_s > 0)
+        ret->deadline_ns = st->start_ns + (int64_t)(s->budget.time_s * 1e9);
+}
+
+void ks_search_keep_clock(const struct ks_search *s)
+{
+    ks_journal_clock_write(s->journal_path, (ks_clock_ns() - s->state->start_ns) / 1000000);
+}
+
+/* What the agent and its model have said since the last round, and what it has cost so far. */
+static void trace_conversation(struct ks_search *s, const struct ks_proposal *p)
+{
+    if (!p->conversation)
+        return;
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "agent", s->agent->name);
+    ks_json_set(j, "messages", ks_json_repeatable(p->conversation));
+    if (s->agent->spend) {
+        struct ks_spend spent;
+        struct ks_json *spend = ks_json_object();
+        s->agent->spend(s->agent, &spent);
+        ks_json_set_i64(spend, "requests", spent.requests);
+        ks_json_set_i64(spend, "tokens_in", spent.tokens_in);
+        ks_json_set_i64(spend, "tokens_out", spent.tokens_out);
+        ks_json_set_num(spend, "money_usd", spent.money_usd);
+        ks_json_set(j, "spend", spend);
+    }
+    ks_trace_event(s->trace, "conversation", j);
 }
 
 static enum ks_code propose(struct ks_search *s, struct ks_proposal *ret, struct ks_err *err)
@@ -205,6 +265,8 @@ static void trace_proposal(struct ks_search *s, const struct ks_proposal *p, con
     char base[65]; /* the text that the difference is against */
     ks_hash_hex(s->state->text, s->state->text_len, base);
     ks_json_set_str(j, "base", base);
+    if (p->parent != KS_PARENT_BEST && p->parent != s->state->text_number)
+        ks_json_set_i64(j, "parent", p->parent); /* another lineage than the best text's */
     ks_diff_texts(s->state->text, s->state->text_len, p->source, p->source_len, &diff);
     ks_json_set_str(j, "diff", ks_str_cstr(&diff));
     if (p->log)
@@ -227,8 +289,12 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     struct ks_proposal p = {.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     bool asked = ask(s);
     enum ks_code code = KS_OK;
-    if (propose(s, &p, err) != KS_OK) { /* what was found so far stands */
-        ks_say_instead(err, "the search ends here");
+    code = propose(s, &p, err);
+    trace_conversation(s, &p);
+    ks_search_keep_clock(s);
+    if (code != KS_OK) { /* what was found so far stands */
+        ks_say_instead(err, "the search ends here, with the best text so far");
+        ks_proposal_release(&p);
         st->failed = true;
         return KS_OK;
     }
@@ -247,7 +313,8 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     else if (p.source)
         code = ks_search_try(s, &p, hash, err);
     st->idle_rounds = idle ? st->idle_rounds + 1 : 0;
-    if (!p.source && !asked) /* nothing to try, and nobody to point elsewhere: the next round would be the same */
+    if (!p.source && !asked &&
+        !p.claims_limit) /* nothing to try, and nobody to point elsewhere: the next round would be the same */
         st->idle_rounds = MAX_IDLE_ROUNDS;
     ks_proposal_release(&p);
     return code;
@@ -260,7 +327,7 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     s->state = st;
     st->text = s->unit->source;
     st->text_len = s->unit->source_len;
-    st->start_ns = ks_clock_ns();
+    st->start_ns = ks_clock_ns() - ks_journal_clock_read(s->journal_path) * 1000000;
     if (s->budget.trials == 0)
         s->budget.trials = DEFAULT_TRIALS;
     derive(s, s->facts, s->profile);

@@ -41,12 +41,14 @@ struct ks_search_result {
     const struct ks_trial *trial;   /* its trial */
     const struct ks_trial *confirm; /* its final confirmation, NULL: not confirmed */
     int64_t n_trials, n_accepted;
-    const char *stopped_by; /* "trials", "time", "target", "exhausted", "signal", "error" */
+    const char *stopped_by; /* "trials", "time", "target", "tokens", "money", "exhausted", "signal", "error" */
 };
 
 /* Searches, then (unless open_ended) confirms the best candidates in order until one passes.  Errors: what makes the session
  * itself unusable; the result so far is then lost to this run but not to the next (journal). */
 KS_NODISCARD enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
+/* A question for the agent that asks for one, about `layer` (KS_N_LAYERS: any): {"layer","text"}, {} when there is none. */
+KS_NODISCARD enum ks_code ks_search_ask(struct ks_search *s, enum ks_layer layer, struct ks_json **ret, struct ks_err *err);
 /* What came of the questions that this search has put, once more into `m`. */
 void ks_search_remembered(const struct ks_search *s, struct ks_memory *m);
 void ks_search_release(struct ks_search *s);

@@ -42,13 +42,15 @@ struct ks_search_state {
     bool claims_limit;
     bool failed; /* the agent, or the session after something was accepted */
     int idle_rounds;
-    int64_t start_ns;
+    int64_t start_ns; /* of this run, less what earlier ones took */
 };
 
 /* Judges the proposal's text, records the verdict everywhere, and makes it the best if it is.  hash: of the text. */
 KS_NODISCARD enum ks_code ks_search_try(struct ks_search *s, const struct ks_proposal *p, const char *hash, struct ks_err *err);
 /* Fresh seeds and hidden shapes for the best accepted texts, until one passes; fills ret with it. */
 KS_NODISCARD enum ks_code ks_search_confirm(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
+/* Writes down how much time the search has used (search.c). */
+void ks_search_keep_clock(const struct ks_search *s);
 /* What the agent may see now; borrowed from the search. */
 void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret);
 /* The new best becomes what the agent works on (search.c). */

@@ -15,6 +15,25 @@ static double best_speedup(const struct ks_search_state *st)
 
 /* ---- trials --------------------------------------------------------------------------------------------------------- */
 
+static const struct ks_tried *find_tried(const struct ks_search_state *st, const char *hash)
+{
+    for (size_t i = 0; i < st->tried.n; i++)
+        if (strcmp(st->tried.data[i]->hash, hash) == 0)
+            return st->tried.data[i];
+    return NULL;
+}
+
+/* The text compiles to what an earlier one compiled to: its verdict is this one's, too. */
+static bool take_earlier(const struct ks_search_state *st, const struct ks_verdict *v, struct ks_trial *ret)
+{
+    const struct ks_tried *earlier = v->same_as[0] ? find_tried(st, v->same_as) : NULL;
+    if (!earlier)
+        return false;
+    ks_trial_copy(&earlier->trial, ret);
+    ks_json_set_str(ret->verdict, KS_SAME_AS, v->same_as);
+    return true;
+}
+
 /* Verdict of a text in a phase: from the journal, else from the session.  *ret_fresh: it ran now. */
 static enum ks_code judge(struct ks_search *s, const char *phase, const struct ks_tried *t, struct ks_trial *ret, bool *ret_fresh,
                           struct ks_err *err)
@@ -26,7 +45,10 @@ static enum ks_code judge(struct ks_search *s, const char *phase, const struct k
     struct ks_verdict v = {0};
     KS_TRY(confirm ? ks_session_confirm(s->session, t->source, t->source_len, &v, err)
                    : ks_session_try(s->session, t->source, t->source_len, &v, err));
-    ks_trial_from_verdict(&v, s->contract, ret);
+    if (!take_earlier(s->state, &v, ret))
+        ks_trial_from_verdict(&v, s->contract, ret);
+    if (!confirm && v.code_hash[0])
+        ks_json_set_str(ret->verdict, KS_CODE_HASH, v.code_hash);
     if (v.object_hash[0]) /* emission builds the text again and compares */
         ks_json_set_str(ret->verdict, KS_JUDGED_CODE, v.object_hash);
     KS_AUTO_JSON struct ks_json *whole = ks_verdict_to_json(&v, s->contract);
@@ -57,6 +79,8 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct ks_t
     struct ks_search_state *st = s->state;
     const struct ks_trial *trial = &t->trial;
     double before = best_speedup(st);
+    const char *same_as = ks_json_get_str(trial->verdict, KS_SAME_AS, NULL);
+    const struct ks_tried *earlier = same_as ? find_tried(st, same_as) : NULL;
     bool accepted = trial->outcome == KS_OUTCOME_ACCEPTED;
     bool improved = accepted && trial->speedup > before;
     struct ks_attempt a = {.source = t->source,
@@ -74,6 +98,7 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct ks_t
                            .hypothesis = ks_arena_strdup(&st->arena, p->hypothesis),
                            .improved = improved,
                            .parent = p->parent == KS_PARENT_BEST ? st->text_number : p->parent,
+                           .same_code_as = earlier ? earlier->number : 0,
                            .counters = trial->counters,
                            .gates = ks_json_get(trial->verdict, "gates")};
     struct ks_trial_record r = {.layer = p->layer,
@@ -89,6 +114,11 @@ static void record(struct ks_search *s, const struct ks_proposal *p, struct ks_t
     KS_AUTO_STR struct ks_str line = KS_STR_INIT, gates = KS_STR_INIT;
     ks_trial_describe(trial, &line);
     ks_trial_gates(trial, &gates);
+    if (earlier)
+        ks_say_progress("trial %zu compiles to the same code as trial %lld: not run and not timed again", st->tried.n,
+                        (long long)earlier->number);
+    else
+        ks_session_know(s->session, ks_json_get_str(trial->verdict, KS_CODE_HASH, ""), t->hash);
     ks_say_progress("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
     ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a.transform, ks_str_cstr(&line),
                     improved   ? ", new best"
@@ -109,7 +139,9 @@ enum ks_code ks_search_try(struct ks_search *s, const struct ks_proposal *p, con
     memcpy(t->hash, hash, sizeof(t->hash));
     ks_say_progress("hypothesis (%s, predicts %.2fx): %s", ks_layer_text(p->layer), p->predicted_speedup, p->hypothesis);
     bool fresh;
+    ks_search_keep_clock(s);
     KS_TRY(judge(s, "trial", t, &t->trial, &fresh, err));
+    ks_search_keep_clock(s);
     if (fresh && ks_stop_asked()) {
         /* the signal may have hit the worker too: this verdict says nothing about the candidate */
         ks_trial_release(&t->trial);
@@ -129,7 +161,9 @@ static struct ks_tried *next_to_confirm(const struct ks_search_state *st)
     struct ks_tried *best = NULL;
     for (size_t i = 0; i < st->tried.n; i++) {
         struct ks_tried *t = st->tried.data[i];
-        if (t->trial.outcome == KS_OUTCOME_ACCEPTED && !t->confirmed && (!best || t->trial.speedup > best->trial.speedup))
+        bool known = ks_json_get_str(t->trial.verdict, KS_SAME_AS, NULL) != NULL; /* the earlier text stands for both */
+        if (t->trial.outcome == KS_OUTCOME_ACCEPTED && !known && !t->confirmed &&
+            (!best || t->trial.speedup > best->trial.speedup))
             best = t;
     }
     return best;

@@ -41,6 +41,15 @@ void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract 
     };
 }
 
+void ks_trial_copy(const struct ks_trial *t, struct ks_trial *ret)
+{
+    *ret = *t;
+    ret->failed_gate = copy_or_null(t->failed_gate);
+    ret->reason = copy_or_null(t->reason);
+    ret->verdict = ks_json_copy(t->verdict);
+    ret->counters = t->counters ? ks_json_copy(t->counters) : NULL;
+}
+
 void ks_trial_release(struct ks_trial *t)
 {
     free(t->failed_gate);
@@ -170,6 +179,31 @@ void ks_journal_release(struct ks_journal *j)
         ks_json_free(j->lines[i]);
     free(j->lines);
     *j = (struct ks_journal){0};
+}
+
+static void clock_path(const char *journal_path, struct ks_str *out)
+{
+    ks_str_addf(out, "%s.clock", journal_path);
+}
+
+void ks_journal_clock_write(const char *journal_path, int64_t elapsed_ms)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
+    struct ks_err ignored; /* a clock that is a little behind costs nothing but time */
+    clock_path(journal_path, &path);
+    ks_str_addf(&text, "%lld\n", (long long)elapsed_ms);
+    (void)!ks_file_write_atomic(ks_str_cstr(&path), ks_str_cstr(&text), text.len, 0644, &ignored);
+}
+
+int64_t ks_journal_clock_read(const char *journal_path)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
+    struct ks_err ignored;
+    clock_path(journal_path, &path);
+    if (ks_file_read(ks_str_cstr(&path), 64, &text, &ignored) != KS_OK)
+        return 0;
+    long long ms = strtoll(ks_str_cstr(&text), NULL, 10);
+    return ms > 0 && ms < (1LL << 50) ? ms : 0;
 }
 
 bool ks_journal_find(const struct ks_journal *j, const char *phase, const char *candidate_hash, struct ks_trial *ret)

@@ -16,6 +16,11 @@ struct ks_trial {
     struct ks_json *verdict;  /* owned, without what differs between equal runs */
     struct ks_json *counters; /* owned, NULL: none */
 };
+#define KS_CODE_HASH "code_hash"    /* in the verdict: what it compiles to, line information left out */
+#define KS_SAME_AS   "same_code_as" /* in the verdict: hash of the earlier text whose verdict it is */
+
+/* `t` with owned copies of everything. */
+void ks_trial_copy(const struct ks_trial *t, struct ks_trial *ret);
 
 void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract *c, struct ks_trial *ret);
 void ks_trial_release(struct ks_trial *t);
@@ -38,6 +43,9 @@ struct ks_journal {
 /* Reads what an earlier run left; a last line cut short by a kill is left out.  A missing file is empty. */
 void ks_journal_read(const char *path, struct ks_journal *ret);
 void ks_journal_release(struct ks_journal *j);
+/* Wall time that the search has used so far, all its runs together, in a file beside the journal; 0: not known. */
+void ks_journal_clock_write(const char *journal_path, int64_t elapsed_ms);
+int64_t ks_journal_clock_read(const char *journal_path);
 /* Verdict of this candidate in this phase, if the journal has one. */
 bool ks_journal_find(const struct ks_journal *j, const char *phase, const char *candidate_hash, struct ks_trial *ret);
 

@@ -27,6 +27,7 @@ enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct ks_settings *
         len -= strlen("/bin/..");
     u.cuda_path = ks_arena_strndup(arena, u.toolkit.top, len);
     ks_args_init(&u.build_argv);
+    ks_args_init(&u.includes);
     ks_cmdline_build_argv(c, nvcc, input, NULL, NULL, u.object, &u.build_argv, &u.input_index);
     *ret = u;
     return KS_OK;
@@ -36,6 +37,7 @@ void ks_unit_close(struct ks_unit *u)
 {
     ks_toolkit_release(&u->toolkit);
     ks_args_release(&u->build_argv);
+    ks_args_release(&u->includes);
 }
 
 /* ---- hash ----------------------------------------------------------------------------------------------------------- */
@@ -98,7 +100,7 @@ static bool next_name(const char **p, struct ks_str *name)
     return name->len > 0;
 }
 
-static enum ks_code hash_dependencies(const struct ks_unit *u, struct ks_hash *h, struct ks_err *err)
+static enum ks_code hash_dependencies(struct ks_unit *u, struct ks_hash *h, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str rule = KS_STR_INIT, name = KS_STR_INIT;
     KS_TRY(list_dependencies(u, &rule, err));
@@ -110,11 +112,12 @@ static enum ks_code hash_dependencies(const struct ks_unit *u, struct ks_hash *h
         char hex[65];
         KS_TRY(ks_hash_file_hex(ks_str_cstr(&name), hex, err));
         ks_hash_update_field(h, hex, 64);
+        ks_args_add(&u->includes, ks_str_cstr(&name));
     }
     return KS_OK;
 }
 
-enum ks_code ks_unit_hash(const struct ks_unit *u, char ret_hex[65], struct ks_err *err)
+enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err)
 {
     static const char *const variables[] = {"PTXAS_FLAGS", "CUDAFE_FLAGS", "INCLUDES", "SYSTEM_INCLUDES", "NVCC_CCBIN"};
     struct ks_hash h;

@@ -21,6 +21,7 @@ struct ks_unit {
     const char *cuda_path;     /* toolkit root without "/bin/.." */
     struct ks_args build_argv; /* flat line that compiles the unit (ks_cmdline_build_argv) */
     size_t input_index;        /* the .cu in build_argv */
+    struct ks_args includes;   /* what it includes, as nvcc -M names it; filled by ks_unit_hash() */
 };
 
 /* Reads the source and asks nvcc about itself.  Errors: KS_ERR_NOT_FOUND, KS_ERR_IO, KS_ERR_LIMIT, KS_ERR_UNSUPPORTED. */
@@ -30,7 +31,7 @@ void ks_unit_close(struct ks_unit *u);
 
 /* Hash of what nvcc would compile: source, every file it includes, flags, the variables that nvcc reads as flags, toolkit.  Hex.
  */
-KS_NODISCARD enum ks_code ks_unit_hash(const struct ks_unit *u, char ret_hex[65], struct ks_err *err);
+KS_NODISCARD enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err);
 
 /* Highest architecture the flags name ("sm_90a"), or "" for nvcc's default. */
 void ks_unit_arch(const struct ks_unit *u, char *ret, size_t size);

@@ -451,7 +451,7 @@ static void blank_module_ids(char *text)
 
 /* What the object does, without what differs from build to build (the compiler's temporary names, our folder, the spelling of the
  * user's path in line information): host code and PTX. */
-static void content_hash(struct ks_built *b, const char *dir)
+static void content_hash(struct ks_built *b, const char *dir, bool lines, char ret_hex[65])
 {
     struct ks_hash h;
     KS_AUTO_STR struct ks_str ptx = KS_STR_INIT;
@@ -461,6 +461,8 @@ static void content_hash(struct ks_built *b, const char *dir)
         end += *end != '\0';
         const char *q, *word = p + strspn(p, " \t");
         if (ks_str_starts(word, ".file")) /* line information only, and spelled as the user called us */
+            continue;
+        if (!lines && ks_str_starts(word, ".loc"))
             continue;
         if (ks_str_starts(word,
                           ".b8 ")) /* bytes of a debug section: names of inlined static functions, with the module's number */
@@ -473,7 +475,7 @@ static void content_hash(struct ks_built *b, const char *dir)
     ks_hash_init(&h);
     ks_hash_update_field(&h, b->object.code_hash, strlen(b->object.code_hash));
     ks_hash_update_field(&h, ks_str_cstr(&ptx), ptx.len);
-    ks_hash_final_hex(&h, b->object_hash);
+    ks_hash_final_hex(&h, ret_hex);
 }
 
 /* The host compiler's preprocessed input.  A compiler that leaves none is named in the verdict. */
@@ -507,7 +509,8 @@ static enum ks_code object_in(const struct ks_session_options *opt, const char *
     KS_TRY(source_write(opt, source, len, path.data, err));
     KS_TRY(compile(opt, path.data, b->object_path, timeout_ms, log, err));
     KS_TRY(ks_object_read(b->object_path, &b->object, err));
-    content_hash(b, dir);
+    content_hash(b, dir, true, b->object_hash);
+    content_hash(b, dir, false, b->code_hash);
     KS_TRY(host_text_take(dir, b, err));
     b->object_bytes = b->object.file.len;
     b->build_ns = ks_clock_ns() - start_ns;

@@ -24,6 +24,7 @@ struct ks_kernel_resources {
 struct ks_built {
     char hash[65];        /* of the text */
     char object_hash[65]; /* of host code and PTX, the same for every build of the text */
+    char code_hash[65];   /* the same without line information: equal for texts that differ in comments and layout only */
     char *object_path, *shared_path;
     struct ks_object object;
     struct ks_host_text *host_text;      /* NULL: the host compiler left none */

@@ -57,6 +57,8 @@ struct ks_verdict {
     int64_t device_ns, tools_ns; /* GPU: its time in calls of both arms and their preparation; wall time of the sanitizers */
     int64_t gate_ns[KS_N_GATES]; /* wall time each gate took; build: 0 when the text was built before */
     char source_hash[65], object_hash[65];
+    char code_hash[65];       /* of host code and PTX without line information */
+    char same_as[65];         /* source_hash of a known trial with that code: no gate behind the build has run.  "": none */
     char *approval;           /* why a person must look at it before it is emitted; NULL: nothing unusual */
     struct ks_json *counters; /* device profile of the candidate, or NULL */
     /* Timing points whose answers were never compared (too large to emulate in full): [{"shape":..., "warp_insts": the
@@ -108,6 +110,9 @@ void ks_session_free(struct ks_session *s);
 /* Judges one candidate text.  Returns KS_OK whatever the verdict; errors mean that the session itself cannot go on. */
 KS_NODISCARD enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
                                          struct ks_err *err);
+/* From now on a trial whose code has this hash ends with v.same_as = source_hash, instead of being run and timed once more;
+ * whoever asked has that verdict. */
+void ks_session_know(struct ks_session *s, const char *code_hash, const char *source_hash);
 /* Final confirmation of an accepted candidate: fresh seeds and hidden shapes, longer timing. */
 KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
                                              struct ks_err *err);

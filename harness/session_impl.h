@@ -97,6 +97,7 @@ struct ks_session {
     struct ks_json *base_findings; /* of the safety gate's cases */
     struct ks_json *device, *sandbox, *control;
     unsigned n_trials;
+    struct ks_args known;       /* code hash and source hash of earlier trials, in turn */
     struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
     int64_t waited_ns;          /* for the lock, so far */
     enum ks_worker_walls walls; /* around a worker, once walls_known */

@@ -63,6 +63,9 @@ void ks_actions_take(struct ks_actions *a, struct ks_proposal *ret);
  * "interval","predicted","against_best","is_best",...}.  Caller frees. */
 struct ks_json *ks_actions_verdict(const struct ks_agent_view *view, size_t number);
 
+/* What must not be forgotten of the desk and the search: {"working_text_from","open_hypothesis","best","trials"}.  Caller frees.
+ */
+struct ks_json *ks_actions_state(const struct ks_actions *a);
 const char *ks_actions_source(const struct ks_actions *a, size_t *ret_len); /* working text, borrowed */
 
 /* Exact replacement: `out` gets source with the only occurrence of `old` (all of them when `all`) replaced.  Errors:

@@ -64,7 +64,7 @@ struct ks_json *ks_actions_verdict(const struct ks_agent_view *view, size_t numb
     return j;
 }
 
-void ks_action_history(struct ks_actions *a, struct ks_action_result *ret)
+static struct ks_json *all_trials(const struct ks_actions *a)
 {
     struct ks_json *trials = ks_json_array();
     for (size_t i = 0; i < a->view->n_attempts; i++) {
@@ -74,8 +74,31 @@ void ks_action_history(struct ks_actions *a, struct ks_action_result *ret)
             ks_json_set_str(j, "hypothesis", hypothesis);
         ks_json_push(trials, j);
     }
-    ks_json_set(ret->content, "trials", trials);
+    return trials;
+}
+
+void ks_action_history(struct ks_actions *a, struct ks_action_result *ret)
+{
+    ks_json_set(ret->content, "trials", all_trials(a));
     ks_json_set_i64(ret->content, "working_text_from", a->parent);
+}
+
+struct ks_json *ks_actions_state(const struct ks_actions *a)
+{
+    struct ks_json *j = ks_json_object();
+    size_t best = best_of(a->view);
+    ks_json_set_i64(j, "working_text_from", a->parent);
+    if (a->stated) {
+        struct ks_json *open = ks_json_object();
+        ks_json_set_str(open, "layer", ks_layer_text(a->layer));
+        ks_json_set_str(open, "hypothesis", a->hypothesis);
+        ks_json_set_num(open, "predicted_speedup", a->predicted);
+        ks_json_set(j, "open_hypothesis", open);
+    }
+    if (best)
+        ks_json_set(j, "best", summary(a->view, best));
+    ks_json_set(j, "trials", all_trials(a));
+    return j;
 }
 
 void ks_action_best(struct ks_actions *a, struct ks_action_result *ret)

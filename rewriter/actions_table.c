@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* The largest integer that a JSON number carries exactly. */
-#define MAX_INTEGER 9007199254740991.0
+#define MAX_INTEGER   9007199254740991.0
+#define MAX_ARGUMENTS 32
 
 enum param_type { TYPE_TEXT, TYPE_INTEGER, TYPE_NUMBER, TYPE_BOOLEAN, TYPE_LAYER };
 enum param_need { NEED_REQUIRED, NEED_OPTIONAL };
@@ -157,6 +158,10 @@ const char *ks_action_check(enum ks_action_id id, const struct ks_json *argument
     size_t tool = row_of(id);
     if (arguments && !ks_json_is_object(arguments)) {
         ks_str_addf(out, "the arguments of '%s' must be a JSON object", rows[tool].name);
+        return ks_str_cstr(out);
+    }
+    if (ks_json_len(arguments) > MAX_ARGUMENTS) {
+        ks_str_addf(out, "'%s' takes no %zu arguments", rows[tool].name, ks_json_len(arguments));
         return ks_str_cstr(out);
     }
     for (size_t i = 0; i < ks_json_len(arguments); i++) {

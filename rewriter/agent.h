@@ -48,6 +48,8 @@ struct ks_agent_view {
     const char *question;         /* its text or NULL */
     const struct ks_attempt *attempts;
     size_t n_attempts;
+    int64_t deadline_ns; /* of ks_clock_ns(): the search ends then; 0: none */
+    int64_t trials_left;
 };
 
 struct ks_proposal {
@@ -58,7 +60,9 @@ struct ks_proposal {
     char *source;             /* the new text; NULL: nothing left to try */
     size_t source_len;
     int64_t parent; /* number (from 1) of the attempt whose text was edited, 0: the original, KS_PARENT_BEST: the view's source */
-    struct ks_json *log; /* what happened, for the trace; may be NULL */
+    struct ks_json *log;          /* what happened, for the trace; may be NULL */
+    struct ks_json *conversation; /* array: what was said since the last proposal, for the trace; may be NULL */
+    bool claims_limit;            /* without a source: it says that nothing is left, and can be asked once more */
 };
 #define KS_PARENT_BEST (-1)
 void ks_proposal_release(struct ks_proposal *p);

@@ -19,6 +19,7 @@ void ks_proposal_release(struct ks_proposal *p)
     free(p->transform);
     free(p->source);
     ks_json_free(p->log);
+    ks_json_free(p->conversation);
     *p = (struct ks_proposal){.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
 }
 

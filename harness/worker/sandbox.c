@@ -301,7 +301,7 @@ enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json
     return KS_OK;
 }
 
-bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n)
+bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sockets)
 {
     static const char *const denied[] = {"ptrace",
                                          "process_vm_readv",
@@ -325,7 +325,9 @@ bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n)
                                          "init_module",
                                          "finit_module",
                                          "pidfd_getfd"};
-    int ruleset, abi = ruleset_make(&ruleset);
+    int ruleset = -1, abi = ruleset_make(&ruleset);
+    if (abi < 1 && !sockets) /* a shell without walls is none */
+        return false;
     for (size_t i = 0; abi > 0 && i < n; i++) {
         struct stat st;
         bool folder = stat(paths[i].path, &st) == 0 && S_ISDIR(st.st_mode);
@@ -343,13 +345,15 @@ bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n)
         int number = seccomp_syscall_resolve_name(denied[i]);
         rc = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
     }
-    if (rc == 0) /* none but sockets between processes of this machine */
+    if (rc == 0 && sockets)
         rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+    else if (rc == 0)
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 0);
     if (rc == 0)
         rc = seccomp_load(filter);
     if (filter)
         seccomp_release(filter);
-    return rc == 0 || rc == -EINVAL || rc == -ENOSYS;
+    return rc == 0 || (sockets && (rc == -EINVAL || rc == -ENOSYS));
 }
 
 enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err)

@@ -28,7 +28,8 @@ struct ks_confine_path {
     const char *path;
     bool writable;
 };
-bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n);
+/* sockets: those between processes of this machine; else none at all, and false when a wall is missing. */
+bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sockets);
 KS_NODISCARD enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err);
 
 #endif
