@@ -217,25 +217,26 @@ void ks_search_keep_clock(const struct ks_search *s)
     ks_journal_clock_write(s->journal_path, (ks_clock_ns() - s->state->start_ns) / 1000000);
 }
 
-/* What the agent and its model have said since the last round, and what it has cost so far. */
+/* What the agent and its model have said since the last round, and what that has cost. */
 static void trace_conversation(struct ks_search *s, const struct ks_proposal *p)
 {
+    struct ks_spend spent = {0}, *told = &s->state->told;
     if (!p->conversation)
         return;
     struct ks_json *j = ks_json_object();
     ks_json_set_str(j, "agent", s->agent->name);
     ks_json_set(j, "messages", ks_json_repeatable(p->conversation));
-    if (s->agent->spend) {
-        struct ks_spend spent;
-        struct ks_json *spend = ks_json_object();
-        s->agent->spend(s->agent, &spent);
-        ks_json_set_i64(spend, "requests", spent.requests);
-        ks_json_set_i64(spend, "tokens_in", spent.tokens_in);
-        ks_json_set_i64(spend, "tokens_out", spent.tokens_out);
-        ks_json_set_num(spend, "money_usd", spent.money_usd);
-        ks_json_set(j, "spend", spend);
-    }
     ks_trace_event(s->trace, "conversation", j);
+    if (!s->agent->spend)
+        return;
+    s->agent->spend(s->agent, &spent);
+    j = ks_json_object();
+    ks_json_set_i64(j, "requests", spent.requests - told->requests);
+    ks_json_set_i64(j, "tokens_in", spent.tokens_in - told->tokens_in);
+    ks_json_set_i64(j, "tokens_out", spent.tokens_out - told->tokens_out);
+    ks_json_set_num(j, "money_usd", spent.money_usd - told->money_usd);
+    ks_trace_event(s->trace, "spend", j);
+    *told = spent;
 }
 
 static enum ks_code propose(struct ks_search *s, struct ks_proposal *ret, struct ks_err *err)

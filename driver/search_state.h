@@ -42,7 +42,8 @@ struct ks_search_state {
     bool claims_limit;
     bool failed; /* the agent, or the session after something was accepted */
     int idle_rounds;
-    int64_t start_ns; /* of this run, less what earlier ones took */
+    struct ks_spend told; /* what the trace has said of it */
+    int64_t start_ns;     /* of this run, less what earlier ones took */
 };
 
 /* Judges the proposal's text, records the verdict everywhere, and makes it the best if it is.  hash: of the text. */

@@ -118,3 +118,17 @@ expect_sides() {
   expect_status 0
   [ "$(cat out)" = "candidate original original" ] || { fail "$1: $(cat out)"; cat err; }
 }
+
+# ---- a model's endpoint (tests/agents/endpoint.py) --------------------------------------------------------------------
+# endpoint PLAY: starts it; its port in port, its requests in requests.log, its input in descriptor 7
+endpoint() {
+  local i
+  rm -f port requests.log endpoint.in; mkfifo endpoint.in; : >requests.log
+  python3 "$SRC/tests/agents/endpoint.py" "$SRC/tests/agents/$1.py" port requests.log <endpoint.in >endpoint.out 2>&1 &
+  endpoint_pid=$!
+  exec 7>endpoint.in
+  for i in $(seq 300); do [ -s port ] && break; sleep 0.1; done
+  [ -s port ] || { fail "the endpoint does not start"; cat endpoint.out; }
+  export KSCC_ENDPOINT=http://127.0.0.1:$(cat port) KSCC_MODEL=test KSCC_AGENT=http no_proxy=127.0.0.1
+}
+endpoint_end() { exec 7>&-; wait "$endpoint_pid" 2>/dev/null; }
