@@ -25,6 +25,13 @@ struct ks_emu_module;
 #define KS_EMU_CHECK_OUTPUTS 0x10u /* writes to what ks_emu_declare_input() named */
 #define KS_EMU_CHECK_ALL     0x1fu
 
+/* How tensor cores add up f16, bf16, tf32 and narrower products (docs/EMULATED.md, "Arithmetic"). */
+enum ks_emu_sums {
+    KS_EMU_SUMS_DEFAULT,  /* mma.sync as hardware; wgmma and tcgen05 by fused multiply-adds in order of k, which is fast */
+    KS_EMU_SUMS_HARDWARE, /* all as hardware: aligned and cut */
+    KS_EMU_SUMS_EXACT     /* all in double precision, rounded once an instruction */
+};
+
 struct ks_emu_config {
     const char *arch;            /* "sm_90a": picks the limits and the model's constants from arch.def */
     unsigned checks;             /* KS_EMU_CHECK_* */
@@ -36,7 +43,7 @@ struct ks_emu_config {
                                     evenly spread subset of the remaining blocks only and scale its counters; results are then not
                                     complete. Which blocks run is a function of grid and counts alone. */
     int64_t max_warp_insts;      /* 0: none; past it the launch fails as hanging */
-    bool exact_tensor;           /* sum products of tensor cores in double precision instead of as hardware does */
+    enum ks_emu_sums sums;       /* of tensor cores */
     void (*output)(void *arg, const char *text, size_t len); /* what kernels print; NULL: to stdout */
     void *output_arg;
 };

@@ -106,7 +106,7 @@ struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enu
     unsigned long generation = strtoul(emu->arch_name + 3, NULL, 10);
     if (a == PTX_f64) {
         r.kind = EMU_DOT_FMA;
-    } else if (d == PTX_s32 || emu->config.exact_tensor) {
+    } else if (d == PTX_s32 || emu->config.sums == KS_EMU_SUMS_EXACT) {
         r.kind = EMU_DOT_EXACT;
     } else if (generation >= 90) {
         r.bits = 25;
@@ -116,6 +116,17 @@ struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enu
         r.bits = narrow ? 13 : 24;
         r.step = narrow ? k : wide ? 4 : 8;
     }
+    return r;
+}
+
+/* wgmma adds fp8 products with 13 places, unlike mma.sync; tcgen05 all of them with 25.  From the literature, not compared. */
+struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k)
+{
+    struct emu_dot r = ks_emu_tensor_rule(emu, a, d, k, false);
+    unsigned long generation = strtoul(emu->arch_name + 3, NULL, 10);
+    if (r.kind == EMU_DOT_CUT && generation < 100 && (a == PTX_e4m3 || a == PTX_e5m2))
+        r.bits = 13;
+    r.split = 0;
     return r;
 }
 

@@ -1,6 +1,7 @@
 #include "harness/emulated/operand.h"
 
 #include "harness/emulated/exec_float.h"
+#include "harness/emulated/tensor.h"
 
 /* Matrix products as operand.h defines them.  AVX-512 where the processor has it: a wider loop over the same operations, so the
  * bits are the same. */
@@ -94,6 +95,22 @@ void ks_emu_fragment_imma(int32_t *const *d, const int32_t *a, const int32_t *b,
     }
 }
 
+void ks_emu_fragment_by_rule(float *const *d, const float *a, const float *b, uint32_t n8, uint32_t k, const struct emu_dot *rule)
+{
+    double x[64], y[64];
+    for (uint32_t reg = 0; reg < 4 * n8; reg++) {
+        uint32_t h = reg >> 1 & 1, je = reg / 4 * 2 + (reg & 1);
+        FOR_LANES(l)
+        {
+            for (uint32_t i = 0; i < k; i++) {
+                x[i] = a[(h * k + i) * EMU_LANES + (uint32_t)l];
+                y[i] = b[(je * k + i) * 4 + (uint32_t)(l & 3)];
+            }
+            d[reg][l] = (float)ks_emu_tensor_dot(rule, x, y, (int)k, d[reg][l]);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ row by row */
 
 #define ROWS 4
@@ -158,6 +175,21 @@ void ks_emu_product_rows_int(int32_t *d, size_t ld, const int32_t *a, const int3
             const uint32_t *row = (const uint32_t *)b + i * ldb;
             for (uint32_t c = 0; c < n; c++)
                 x[c] += v * row[c];
+        }
+    }
+}
+
+void ks_emu_rows_by_rule(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t m, uint32_t n, uint32_t k,
+                         const struct emu_dot *rule)
+{
+    double x[64], y[64];
+    for (uint32_t r = 0; r < m; r++) {
+        for (uint32_t c = 0; c < n; c++) {
+            for (uint32_t i = 0; i < k; i++) {
+                x[i] = a[r * k + i];
+                y[i] = b[i * ldb + c];
+            }
+            d[r * ld + c] = (float)ks_emu_tensor_dot(rule, x, y, (int)k, d[r * ld + c]);
         }
     }
 }

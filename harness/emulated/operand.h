@@ -44,13 +44,18 @@ uint32_t ks_emu_element_bits(enum ptx_type type);
  * The accumulators of a warp are registers: d[4j + 2h + e][lane] is row lane/4 + 8h, column 8j + 2*(lane%4) + e.  A product works
  * on them where they are.  a[h][k][lane]: the element of that lane's row; b[2j + e][k][lane%4].  Each accumulator takes its
  * products in order of k, each by one fused multiply-add (integers: exactly, modulo 2^32): that is the definition, whatever
- * instructions compute it. */
+ * instructions compute it.  With a rule (tensor.h) the sums are the rule's instead. */
+struct emu_dot;
 void ks_emu_fragment_b(struct emu_operand *o, uint32_t n, uint32_t k, enum ptx_type type, float *b);
 void ks_emu_fragment_mma(float *const *d, const float *a, const float *b, uint32_t n8, uint32_t k);
+void ks_emu_fragment_by_rule(float *const *d, const float *a, const float *b, uint32_t n8, uint32_t k,
+                             const struct emu_dot *rule);
 void ks_emu_fragment_imma(int32_t *const *d, const int32_t *a, const int32_t *b, uint32_t n8, uint32_t k);
 
 /* d[m][ld] += a[m][k] x b[k][ldb], row by row, n columns; the same definition.  n a multiple of 8. */
 void ks_emu_product_rows(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t m, uint32_t n, uint32_t k);
+void ks_emu_rows_by_rule(float *d, size_t ld, const float *a, const float *b, size_t ldb, uint32_t m, uint32_t n, uint32_t k,
+                         const struct emu_dot *rule);
 void ks_emu_product_rows_int(int32_t *d, size_t ld, const int32_t *a, const int32_t *b, size_t ldb, uint32_t m, uint32_t n,
                              uint32_t k);
 

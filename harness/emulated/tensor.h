@@ -67,6 +67,7 @@ struct emu_dot {
 };
 struct ks_emu;
 struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k, bool sparse);
+struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k); /* wgmma, tcgen05 */
 double ks_emu_tensor_dot(const struct emu_dot *r, const double *a, const double *b, int k, double c);
 
 #endif

@@ -5,7 +5,8 @@
  * it. Found with dlsym; a plain user program never calls these.
  *
  * Without the worker the device is configured from the environment: KSCC_EMU_ARCH (default sm_90a), KSCC_EMU_CHECKS
- * (all or bounds; default bounds), KSCC_EMU_THREADS, KSCC_EMU_SEED.  Findings then go to stderr when a kernel faults and at exit.
+ * (all or bounds; default bounds), KSCC_EMU_THREADS, KSCC_EMU_SEED, KSCC_EMU_SUMS (hardware or exact: enum ks_emu_sums).
+ * Findings then go to stderr when a kernel faults and at exit.
  * KSCC_EMU_COUNTERS names a folder: each process that ends leaves its counters there, as <process id>.json:
  * {"program", "device", "modelled": true, "modelled_ns", "kernels": ks_emu_counters()}. */
 

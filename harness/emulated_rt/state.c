@@ -66,6 +66,10 @@ struct ks_emu *rt_emu(void)
                                    .checks = checks && strcmp(checks, "all") == 0 ? KS_EMU_CHECK_ALL : KS_EMU_CHECK_BOUNDS,
                                    .seed = seed ? strtoull(seed, NULL, 10) : 0,
                                    .n_threads = threads ? (int)strtol(threads, NULL, 10) : 0};
+    const char *sums = getenv("KSCC_EMU_SUMS");
+    config.sums = sums && strcmp(sums, "hardware") == 0 ? KS_EMU_SUMS_HARDWARE
+                  : sums && strcmp(sums, "exact") == 0  ? KS_EMU_SUMS_EXACT
+                                                        : KS_EMU_SUMS_DEFAULT;
     config.counters = config.line_bytes = getenv(COUNTERS_VARIABLE) != NULL;
     enum ks_code code = device_make(&config);
     if (code != KS_OK) {

@@ -1,12 +1,27 @@
-/* Speed of the emulated device: thread instructions a second, by processor time of all host threads and by wall clock, on matrix
- * products of model_kernels.cu; then GFLOP/s of wgmma and tcgen05.mma.
- * Usage: bench_emu model_kernels.ptx [n [wgmma_kernels.ptx tcgen_kernels.ptx]]. */
+/* Speed, scaling and memory of the emulated device, as rows for tests/emulated/bench/run.sh: matrix products of
+ * model_kernels.cu by thread instructions a second, on one host thread and on all; GFLOP/s of wgmma and tcgen05.mma; how much
+ * memory a program takes beyond its own.
+ * Usage: bench_emu model_kernels.ptx N [wgmma_kernels.ptx tcgen_kernels.ptx]. */
 
 #include "tests/emulated/emu_test.h"
 
 #include "base/process.h"
 
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+static const struct mode {
+    const char *name;
+    unsigned checks;
+    bool counters;
+} modes[] = {{"plain", 0, false},
+             {"counters", 0, true},
+             {"init", KS_EMU_CHECK_INIT, false},
+             {"race", KS_EMU_CHECK_RACE, false},
+             {"all checks", KS_EMU_CHECK_ALL, false},
+             {"all checks, counters", KS_EMU_CHECK_ALL, true}};
+#define N_MODES (sizeof(modes) / sizeof(*modes))
 
 static int64_t cpu_ns(void)
 {
@@ -15,89 +30,133 @@ static int64_t cpu_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static void row(const char *what, const char *kernel, const char *mode, int threads, double cpu, double wall, const char *unit)
+{
+    printf("%s\t%s\t%s\t%d\t%.4g\t%.4g\t%s\n", what, kernel, mode, threads, cpu, wall, unit);
+    (void)fflush(stdout);
+}
+
+/* Times one launch; false: said. */
+static bool timed(const struct ks_emu_launch *l, double *ret_cpu_ns, double *ret_wall_ns)
+{
+    int64_t cpu = cpu_ns(), wall = ks_clock_ns();
+    if (ks_emu_launch_run(dev, mod, l, &err) != KS_OK) {
+        printf("%s: %s\n", l->name, err.message);
+        return false;
+    }
+    *ret_cpu_ns = (double)(cpu_ns() - cpu);
+    *ret_wall_ns = (double)(ks_clock_ns() - wall);
+    return true;
+}
+
 /* The kernel `speed` of a module: rounds of one product, 32 blocks. */
-static int tensor_speed(const char *what, const char *ptx, const char *arch, double flops)
+static bool tensor_speed(const char *what, const char *ptx, const char *arch, double flops)
 {
     struct ks_emu_config c = {.arch = arch};
     int rounds = 100;
+    double cpu, wall;
     start_device(&c, ptx);
     void *out = upload(NULL, 4096, "out");
     struct ks_emu_launch l = {
         .name = "speed", .grid = {32, 1, 1}, .block = {128, 1, 1}, .shared_bytes = 40960, .args = (void *[]){&out, &rounds}};
-    int64_t cpu = cpu_ns(), wall = ks_clock_ns();
-    if (ks_emu_launch_run(dev, mod, &l, &err) != KS_OK) {
-        printf("%s: %s\n", what, err.message);
-        return 1;
-    }
-    cpu = cpu_ns() - cpu;
-    wall = ks_clock_ns() - wall;
-    printf("%-31s %14.0f %12.3f %12.3f  (FLOP, GFLOP/s)\n", what, flops * 32 * rounds, flops * 32 * rounds / (double)cpu,
-           flops * 32 * rounds / (double)wall);
+    bool ok = timed(&l, &cpu, &wall);
+    if (ok)
+        row("tensor", what, "plain", (int)sysconf(_SC_NPROCESSORS_ONLN), flops * 32 * rounds / cpu, flops * 32 * rounds / wall,
+            "GFLOP/s");
     ks_emu_free(dev);
-    return 0;
+    return ok;
+}
+
+/* One product in every mode on one thread, then on all threads in the modes that use them. */
+static bool product(const char *name, unsigned tile, unsigned bx, unsigned by, int n, void **args)
+{
+    int all = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    double insts = 0, cpu, wall, one_cpu[N_MODES], one_wall[N_MODES];
+    unsigned g = (unsigned)n / tile;
+    struct ks_emu_launch l = {.name = name, .grid = {g, g, 1}, .block = {bx, by, 1}, .args = args};
+    struct ks_emu_config c = {.arch = "sm_90a", .counters = true, .n_threads = 1};
+    ks_emu_configure(dev, &c);
+    ks_emu_counters_clear(dev);
+    if (!timed(&l, &cpu, &wall))
+        return false;
+    struct ks_json *counters = ks_emu_counters(dev);
+    insts = ks_json_get_num(ks_json_at(counters, 0), "thread_insts", 0);
+    ks_json_free(counters);
+    for (int threads = 1; threads <= all; threads += all > 1 ? all - 1 : 1) {
+        for (size_t m = 0; m < N_MODES; m++) {
+            c.checks = modes[m].checks;
+            c.counters = modes[m].counters;
+            c.n_threads = threads;
+            ks_emu_configure(dev, &c);
+            if (!timed(&l, &cpu, &wall))
+                return false;
+            row("speed", name, modes[m].name, threads, insts / cpu, insts / wall, "G thread instructions/s");
+            if (threads == 1) {
+                one_cpu[m] = cpu;
+                one_wall[m] = wall;
+                double steps = (double)n * n * n;
+                row("steps", name, modes[m].name, 1, steps / cpu, steps / wall, "G inner steps/s");
+            } else {
+                row("scaling", name, modes[m].name, threads, one_cpu[m] / cpu, one_wall[m] / wall / threads, "of ideal");
+            }
+        }
+    }
+    return true;
+}
+
+static size_t peak_bytes(void)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    const char *at =
+        ks_file_read("/proc/self/status", 1u << 20, &text, &err) == KS_OK ? strstr(ks_str_cstr(&text), "VmHWM:") : NULL;
+    return at ? strtoul(at + 6, NULL, 10) * 1024 : 0;
+}
+
+/* Peak memory of a process of its own that copies 64 MiB: above 1 x the program's in terms of the program's.  Host threads do not
+ * matter. */
+static bool memory(const char *ptx, const struct mode *mode)
+{
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct ks_emu_config c = {.arch = "sm_90a", .checks = mode->checks, .counters = mode->counters};
+        int n = 16 << 20;
+        size_t before = peak_bytes(), own = 2 * (size_t)n * 4;
+        start_device(&c, ptx);
+        void *a = ks_emu_malloc(dev, (size_t)n * 4, "a"), *b = ks_emu_malloc(dev, (size_t)n * 4, "b");
+        if (ks_emu_fill(dev, a, 0, (size_t)n * 4, &err) != KS_OK ||
+            launch("copy_rows", (unsigned)n / 256, 256, 0, &a, &b, &n) != KS_OK)
+            _exit(1);
+        double times = (double)(peak_bytes() - before) / (double)own;
+        row("memory", "copy_rows", mode->name, (int)sysconf(_SC_NPROCESSORS_ONLN), times, times, "x the program's own");
+        _exit(0);
+    }
+    int status = 1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        unsigned checks;
-        bool counters;
-    } modes[] = {{"plain", 0, false},
-                 {"counters", 0, true},
-                 {"init", KS_EMU_CHECK_INIT, false},
-                 {"race", KS_EMU_CHECK_RACE, false},
-                 {"all checks", KS_EMU_CHECK_ALL, false},
-                 {"all, counters", KS_EMU_CHECK_ALL, true}};
-    static const struct {
-        const char *name;
-        unsigned tile, bx, by;
-    } kernels[] = {{"matmul_naive", 32, 32, 32}, {"matmul_tiled", 32, 32, 32}, {"matmul_register", 64, 256, 1}};
-    int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 512;
-    struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true};
-    if (argc < 2 || n < 64 || n % 64) {
-        printf("usage: %s model_kernels.ptx [n, a multiple of 64]\n", argv[0]);
+    int n = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    if (argc < 3 || n < 64 || n % 64) {
+        printf("usage: %s model_kernels.ptx N [wgmma_kernels.ptx tcgen_kernels.ptx], N a multiple of 64\n", argv[0]);
         return 2;
     }
+    struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true};
     start_device(&c, argv[1]);
     size_t bytes = (size_t)n * (size_t)n * 4;
-    float *zeros = calloc(1, bytes);
+    float *zeros = ks_xcalloc(1, bytes);
     float *a = upload(zeros, bytes, "a"), *b = upload(zeros, bytes, "b"), *o = upload(zeros, bytes, "o");
     free(zeros);
-    printf("%-16s %-14s %14s %12s %12s\n", "kernel", "mode", "thread insts", "G/s cpu", "G/s wall");
-    for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
-        double insts = 0;
-        unsigned g = (unsigned)n / kernels[k].tile;
-        struct ks_emu_launch l = {.name = kernels[k].name,
-                                  .grid = {g, g, 1},
-                                  .block = {kernels[k].bx, kernels[k].by, 1},
-                                  .args = (void *[]){&a, &b, &o, &n}};
-        for (size_t m = 0; m <= sizeof(modes) / sizeof(*modes); m++) {
-            size_t mode = m ? m - 1 : 1; /* a first run counts instructions */
-            c.checks = modes[mode].checks;
-            c.counters = modes[mode].counters;
-            ks_emu_configure(dev, &c);
-            ks_emu_counters_clear(dev);
-            int64_t cpu = cpu_ns(), wall = ks_clock_ns();
-            if (ks_emu_launch_run(dev, mod, &l, &err) != KS_OK) {
-                printf("%s: %s\n", l.name, err.message);
-                return 1;
-            }
-            cpu = cpu_ns() - cpu;
-            wall = ks_clock_ns() - wall;
-            if (m == 0) {
-                struct ks_json *all = ks_emu_counters(dev);
-                insts = ks_json_get_num(ks_json_at(all, 0), "thread_insts", 0);
-                ks_json_free(all);
-                continue;
-            }
-            printf("%-16s %-14s %14.0f %12.3f %12.3f\n", l.name, modes[mode].name, insts, insts / (double)cpu,
-                   insts / (double)wall);
-        }
-    }
+    void *args[] = {&a, &b, &o, &n};
+    bool ok = product("matmul_naive", 32, 32, 32, n, args) && product("matmul_tiled", 32, 32, 32, n, args) &&
+              product("matmul_register", 64, 256, 1, n, args);
     ks_emu_free(dev);
     if (argc < 5)
-        return 0;
-    return tensor_speed("wgmma m64n256k16 f16", argv[3], "sm_90a", 4.0 * 2 * 64 * 256 * 16) |
-           tensor_speed("tcgen05.mma 128x256x16 f16", argv[4], "sm_100a", 2.0 * 128 * 256 * 16);
+        return !ok;
+    ok = ok && tensor_speed("wgmma m64n256k16 f16", argv[3], "sm_90a", 4.0 * 2 * 64 * 256 * 16) &&
+         tensor_speed("tcgen05.mma 128x256x16 f16", argv[4], "sm_100a", 2.0 * 128 * 256 * 16);
+    for (size_t m = 0; ok && m < N_MODES; m++)
+        ok = memory(argv[1], &modes[m]);
+    return !ok;
 }

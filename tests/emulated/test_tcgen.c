@@ -253,6 +253,34 @@ static void test_mistakes(void)
     verdict(zero == 128 * 8, "bad_overwrite", "the product read B in time");
 }
 
+/* 16 products of 1 added to a power of two, by each of enum ks_emu_sums: a place of 2^26 + 25 binary places is 2. */
+static void test_sums(void)
+{
+    static const double want[3] = {0x1p26, 0x1p26, 0x1p26 + 16};
+    uint32_t idesc = descriptor(1, 0, 0, 128, 32, 0);
+    int m = 128, n = 32, kind = 0, sw = 0, keep = 1;
+    for (int i = 0; i < 128 * 32; i += 2) {
+        a[i] = b[i] = 0;
+        a[i + 1] = b[i + 1] = 0x3c;
+    }
+    for (uint32_t i = 0; i < 128 * 32; i++)
+        before[i] = write_cell(0x1p26, PTX_f32);
+    for (int sums = 0; sums < 3; sums++) {
+        uint32_t bad = 0;
+        config.sums = (enum ks_emu_sums)sums;
+        void *da = upload(a, 128 * 32, "a"), *db = upload(b, 32 * 32, "b"), *dd = upload(before, 128 * 32 * 4, "d");
+        enum ks_code code = run("product", 1, (void *[]){&da, &db, &dd, &m, &n, &kind, &idesc, &sw, &keep});
+        download(got, dd, 128 * 32 * 4);
+        for (uint32_t i = 0; i < 128 * 32; i++)
+            bad += read_cell(got[i], PTX_f32) != want[sums];
+        verdict(code == KS_OK && bad == 0, "sums", "%d: %u wrong, %g, %s", sums, bad, read_cell(got[0], PTX_f32), err.message);
+        drop(da);
+        drop(db);
+        drop(dd);
+    }
+    config.sums = KS_EMU_SUMS_DEFAULT;
+}
+
 int main(int argc, char **argv)
 {
     static const uint32_t both[4] = {0, 1u << 15, 1u << 16, 3u << 15};
@@ -282,6 +310,7 @@ int main(int argc, char **argv)
         drop(out);
     }
     seed = 0;
+    test_sums();
     test_mistakes();
     return finish();
 }

@@ -153,6 +153,53 @@ static void test_half(void)
     drop(dd);
 }
 
+/* Ones added to a power of two tell the sums apart: d + k products of 1. */
+static void test_sums(void)
+{
+    static const struct {
+        const char *name;
+        uint8_t one[2];
+        uint32_t k;
+        float d;
+        float want[3]; /* by enum ks_emu_sums */
+    } rows[] = {
+        /* one by one each is lost; a place of 2^25 + 25 binary places is 1, one of 2^26 is 2 */
+        {"ss_f16", {0x00, 0x3c}, 16, 0x1p25f, {0x1p25f, 0x1p25f + 16, 0x1p25f + 16}},
+        {"ss_f16", {0x00, 0x3c}, 16, 0x1p26f, {0x1p26f, 0x1p26f, 0x1p26f + 16}},
+        {"ss_bf16", {0x80, 0x3f}, 16, 0x1p25f, {0x1p25f, 0x1p25f + 16, 0x1p25f + 16}},
+        /* fp8: 13 places */
+        {"ss_e4m3_e5m2", {0, 0}, 32, 0x1p13f, {0x1p13f + 32, 0x1p13f + 32, 0x1p13f + 32}},
+        {"ss_e4m3_e5m2", {0, 0}, 32, 0x1p14f, {0x1p14f + 32, 0x1p14f, 0x1p14f + 32}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        for (int sums = 0; sums < 3; sums++) {
+            bool fp8 = rows[i].k == 32;
+            struct ks_emu_config c = config;
+            int sw = 3, keep = 1;
+            for (int j = 0; j < 64 * 32; j++) {
+                a[j] = fp8 ? 0x38 : rows[i].one[j & 1];
+                b[j] = fp8 ? 0x3c : rows[i].one[j & 1];
+            }
+            for (int j = 0; j < 64 * 16; j++)
+                before[j] = rows[i].d;
+            c.sums = (enum ks_emu_sums)sums;
+            ks_emu_configure(dev, &c);
+            void *da = upload(a, 64 * 32, "a"), *db = upload(b, 16 * 32, "b"), *dd = upload(before, 64 * 16 * 4, "d");
+            enum ks_code code = run(rows[i].name, 128, (void *[]){&da, &db, &dd, &sw, &keep});
+            download(got, dd, 64 * 16 * 4);
+            int bad = 0;
+            for (int j = 0; j < 64 * 16; j++)
+                bad += got[j] != rows[i].want[sums];
+            verdict(code == KS_OK && bad == 0, rows[i].name, "sums %d of %g: %g, expected %g, %d wrong, %s", sums,
+                    (double)rows[i].d, (double)got[0], (double)rows[i].want[sums], bad, err.message);
+            drop(da);
+            drop(db);
+            drop(dd);
+        }
+    }
+    ks_emu_configure(dev, &config);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
@@ -168,6 +215,7 @@ int main(int argc, char **argv)
         test_trans("trans_both", true, true, sw);
     test_trans("trans_a", true, false, 0);
     test_trans("trans_a", true, false, 3);
+    test_sums();
     test_half();
     test_plain("rs_bf16", PTX_bf16, 16, 16, 128, KS_OK, NULL, false);
     test_plain("rs_tf32", PTX_tf32, 16, 8, 128, KS_OK, NULL, false);
