@@ -313,37 +313,208 @@ static inline void store_word(struct me *m, struct emu_race_word *r, int lane, u
     one_word(m, r, lane, 15, address);
 }
 
-static void many(struct me *m, struct emu_race_word *plane, uint64_t base)
+/* One lane's access; off: bytes from the first word of the plane. */
+static void lane_words(struct me *m, struct emu_race_word *plane, int lane, uint64_t off, uint64_t rec)
 {
     const struct emu_access *x = m->x;
     bool writes = x->store || x->atomic;
-    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | 15u << 3 | flags_of(m);
-    uint64_t same = 0;
-    FOR_LANES(i) same |= x->ad[i] ^ x->ad[0];
-    /* all lanes load one address: two of them stand for all */
-    uint32_t mask = !same && !writes ? (1u << __builtin_ctz(x->mask)) | (1u << (31 - __builtin_clz(x->mask))) : x->mask;
-    for (; mask; mask &= mask - 1) {
-        int i = __builtin_ctz(mask);
-        uint64_t off = x->ad[i] - base, word = off / 4;
-        if (x->bytes < 4) {
-            one_word(m, &plane[word], i, ((1u << x->bytes) - 1) << (off & 3), x->ad[i]);
-            continue;
-        }
-        for (uint32_t k = 0; k < x->bytes / 4; k++) {
-            if (writes)
-                store_word(m, &plane[word + k], i, x->ad[i] + 4 * (uint64_t)k, rec);
-            else
-                load_word(m, &plane[word + k], i, x->ad[i] + 4 * (uint64_t)k, rec);
-        }
+    if (x->bytes < 4) {
+        one_word(m, &plane[off / 4], lane, ((1u << x->bytes) - 1) << (off & 3), x->ad[lane]);
+        return;
+    }
+    for (uint32_t k = 0; k < x->bytes / 4; k++) {
+        if (writes)
+            store_word(m, &plane[off / 4 + k], lane, x->ad[lane] + 4 * (uint64_t)k, rec);
+        else
+            load_word(m, &plane[off / 4 + k], lane, x->ad[lane] + 4 * (uint64_t)k, rec);
     }
 }
 
-static void check(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_race_word *plane,
-                  uint64_t base, const char *space)
+static uint64_t record_of(const struct me *m)
 {
-    struct emu_race_state *s = w->worker->launch->races;
+    return (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | 15u << 3 | flags_of(m);
+}
+
+/* Where all lanes load one address, two of them stand for all. */
+static uint32_t lanes_of(const struct emu_access *x)
+{
+    uint64_t same = 0;
+    FOR_LANES(i) same |= x->ad[i] ^ x->ad[0];
+    return !same && !x->store && !x->atomic ? (1u << __builtin_ctz(x->mask)) | (1u << (31 - __builtin_clz(x->mask))) : x->mask;
+}
+
+/* ------------------------------------------------------------------------------------------------ global memory
+ *
+ * Four words usually tell the same: one instruction reached them, by neighbouring lanes or by one.  Then one record stands for
+ * them; its mask is a code that says which bytes of each word and how the lane goes on from word to word.  Else the writer names
+ * four records that lie apart; they come together again once they fit. */
+
+#define APART_SEG UINT32_MAX /* of a writer: its low half is an index into emu->race_apart */
+
+static const struct pattern {
+    uint8_t code, mask, half_lanes; /* lane of word j: the first one's + j * half_lanes / 2 */
+} patterns[] = {{15, 15, 0}, {14, 15, 2}, {13, 15, 1}, {11, 12, 4}, {10, 3, 4}, {9, 8, 8}, {7, 4, 8}};
+#define N_PATTERNS     (sizeof(patterns) / sizeof(*patterns))
+#define CODE_SAME      15u
+#define CODE_NEXT      14u
+#define CODE_HALF      13u
+#define REC_SPREAD     (15ull << 3 | 31ull << 7) /* the bits of lane and mask */
+#define IS_APART(cell) (REC_SEG((cell)->writer) == APART_SEG)
+
+static uint64_t with(uint64_t rec, int lane, uint32_t mask)
+{
+    return (rec & ~REC_SPREAD) | (uint64_t)(lane & 31) << 7 | (uint64_t)mask << 3;
+}
+
+/* The record of word j. */
+static uint64_t spread(uint64_t rec, int j)
+{
+    if (!rec)
+        return 0;
+    const struct pattern *p = patterns;
+    while (p->code != REC_MASK(rec))
+        p++;
+    return with(rec, REC_LANE(rec) + j * p->half_lanes / 2, p->mask);
+}
+
+static struct emu_race_word *set_apart(struct ks_emu *emu, struct emu_race_word *cell)
+{
+    if (IS_APART(cell))
+        return emu->race_apart.data[(uint32_t)cell->writer].word;
+    uint32_t at = emu->race_apart_free;
+    if (at) {
+        emu->race_apart_free = emu->race_apart.data[--at].next_free;
+    } else {
+        struct emu_race_apart fresh = {0};
+        at = (uint32_t)emu->race_apart.n;
+        ks_vec_push(&emu->race_apart, fresh);
+    }
+    struct emu_race_word *word = emu->race_apart.data[at].word;
+    for (int j = 0; j < 4; j++)
+        word[j] = (struct emu_race_word){spread(cell->writer, j), spread(cell->reader, j), spread(cell->reader2, j)};
+    *cell = (struct emu_race_word){.writer = (uint64_t)APART_SEG << 32 | at};
+    return word;
+}
+
+static void drop_apart(struct ks_emu *emu, const struct emu_race_word *cell)
+{
+    uint32_t at = (uint32_t)cell->writer;
+    emu->race_apart.data[at].next_free = emu->race_apart_free;
+    emu->race_apart_free = at + 1;
+}
+
+/* The record that stands for four, given every `stride` records from `r` on.  False: none does. */
+static bool gather(const uint64_t *r, uint64_t *ret)
+{
+    const size_t stride = sizeof(struct emu_race_word) / sizeof(uint64_t);
+    if (((r[stride] ^ r[0]) | (r[2 * stride] ^ r[0]) | (r[3 * stride] ^ r[0])) & ~REC_SPREAD)
+        return false;
+    for (size_t k = 0; k < N_PATTERNS && r[0]; k++) {
+        uint64_t one = with(r[0], REC_LANE(r[0]), patterns[k].code);
+        bool fits = true;
+        for (int j = 0; j < 4; j++)
+            fits &= spread(one, j) == r[(size_t)j * stride];
+        if (fits) {
+            *ret = one;
+            return true;
+        }
+    }
+    *ret = 0;
+    return !(r[0] | r[stride] | r[2 * stride] | r[3 * stride]);
+}
+
+static void bring_together(struct ks_emu *emu, struct emu_race_word *cell)
+{
+    const struct emu_race_word *word = emu->race_apart.data[(uint32_t)cell->writer].word;
+    struct emu_race_word one;
+    if (!gather(&word->writer, &one.writer) || !gather(&word->reader, &one.reader) || !gather(&word->reader2, &one.reader2))
+        return;
+    drop_apart(emu, cell);
+    *cell = one;
+}
+
+/* Ordered before, or by the same lanes of this very stretch of the warp. */
+static bool is_before(struct me *m, uint64_t rec, int slot, uint64_t mine)
+{
+    return settled(m, rec, slot) || (REC_SEG(rec) == m->w->seg && !((rec ^ mine) & REC_SPREAD));
+}
+
+static bool all_before(struct me *m, const struct emu_race_word *r, uint64_t mine)
+{
+    return is_before(m, r->writer, 0, mine) && is_before(m, r->reader, 1, mine) && is_before(m, r->reader2, 2, mine);
+}
+
+/* One instruction reaches the four words of a cell; lane: the first word's. */
+static void four_words(struct me *m, struct emu_race_word *cell, int lane, uint32_t code, uint64_t rec, uint64_t address)
+{
+    struct ks_emu *emu = m->w->worker->launch->emu;
+    bool writes = m->x->store || m->x->atomic, apart = IS_APART(cell);
+    uint64_t mine = with(rec, 0, code); /* load_word() adds the lane */
+    if (!apart && !writes && settled(m, cell->writer, 0) && !(cell->reader2 & REC_WRITE)) {
+        load_word(m, cell, lane, address, mine);
+        return;
+    }
+    if (writes && !m->strong) {
+        struct emu_race_word *word = apart ? emu->race_apart.data[(uint32_t)cell->writer].word : cell;
+        uint64_t own = with(rec, lane, code);
+        bool all = true;
+        for (int j = 0; all && j < (apart ? 4 : 1); j++)
+            all = all_before(m, &word[j], apart ? spread(own, j) : own);
+        if (all) { /* whatever was there is ordered before this store, which stands for it */
+            if (apart)
+                drop_apart(emu, cell);
+            *cell = (struct emu_race_word){.writer = own};
+            return;
+        }
+    }
+    struct emu_race_word *word = set_apart(emu, cell);
+    for (int j = 0; j < 4; j++) {
+        int at = code == CODE_NEXT ? lane + j : code == CODE_HALF ? lane + j / 2 : lane;
+        if (writes)
+            store_word(m, &word[j], at, address + 4 * (uint64_t)j, rec);
+        else
+            load_word(m, &word[j], at, address + 4 * (uint64_t)j, rec);
+    }
+    bring_together(emu, cell);
+}
+
+/* Any access of one lane. */
+static void lane_access(struct me *m, struct emu_race_word *cells, int lane, uint64_t off, uint64_t rec)
+{
+    struct ks_emu *emu = m->w->worker->launch->emu;
+    const struct emu_access *x = m->x;
+    if (x->bytes >= 16) {
+        for (uint32_t k = 0; k < x->bytes / 16; k++)
+            four_words(m, &cells[off / 16 + k], lane, CODE_SAME, rec, x->ad[lane] + 16 * (uint64_t)k);
+        return;
+    }
+    struct emu_race_word *cell = &cells[off / 16];
+    lane_words(m, set_apart(emu, cell), lane, off & 15, rec);
+    if (((off & 15) + x->bytes) == 16) /* those who walk along memory come by here last */
+        bring_together(emu, cell);
+}
+
+static void global_words(struct me *m, struct emu_race_word *cells, uint64_t base)
+{
+    const struct emu_access *x = m->x;
+    uint64_t rec = record_of(m), first = x->ad[0] - base, bad = 0;
+    FOR_LANES(i) bad |= x->ad[i] ^ (x->ad[0] + (uint64_t)i * x->bytes);
+    if (x->mask == EMU_FULL && !bad && !(first & 15) && (x->bytes == 4 || x->bytes == 8)) {
+        uint32_t code = x->bytes == 4 ? CODE_NEXT : CODE_HALF, each = 16 / x->bytes;
+        for (uint32_t g = 0; g < EMU_LANES / each; g++)
+            four_words(m, &cells[first / 16 + g], (int)(g * each), code, rec, x->ad[g * each]);
+        return;
+    }
+    for (uint32_t mask = lanes_of(x); mask; mask &= mask - 1) {
+        int i = __builtin_ctz(mask);
+        lane_access(m, cells, i, x->ad[i] - base, rec);
+    }
+}
+
+static struct me begin(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const char *space)
+{
     struct me m = {.w = w,
-                   .s = s,
+                   .s = w->worker->launch->races,
                    .in = in,
                    .x = x,
                    .pc = ks_emu_pc(w, in),
@@ -355,16 +526,22 @@ static void check(struct emu_warp *w, const struct emu_insn *in, const struct em
         ks_emu_race_release(w, m.block_only);
     if (in->flags & EMU_ACQUIRE)
         ks_emu_race_acquire(w, m.block_only);
-    many(&m, plane, base);
+    return m;
 }
 
 void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
 {
     struct ks_emu *emu = w->worker->launch->emu;
-    check(w, in, x, emu->race_plane, (uint64_t)(uintptr_t)emu->arena, "global");
+    struct me m = begin(w, in, x, "global");
+    global_words(&m, emu->race_plane, (uint64_t)(uintptr_t)emu->arena);
 }
 
 void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_block *b)
 {
-    check(w, in, x, b->shared_race, 0, "shared");
+    struct me m = begin(w, in, x, "shared");
+    uint64_t rec = record_of(&m);
+    for (uint32_t mask = lanes_of(x); mask; mask &= mask - 1) {
+        int i = __builtin_ctz(mask);
+        lane_words(&m, b->shared_race, i, x->ad[i], rec);
+    }
 }

@@ -44,7 +44,7 @@ static bool map_planes(struct ks_emu *emu)
         forget_history(emu);
     }
     if (emu->config.checks & KS_EMU_CHECK_RACE && !emu->race_plane) {
-        emu->race_plane = ks_emu_plane_map(emu->arena_bytes / 4 * sizeof(struct emu_race_word));
+        emu->race_plane = ks_emu_plane_map(emu->arena_bytes / 16 * sizeof(struct emu_race_word));
         if (!emu->race_plane)
             return false;
     }
@@ -63,7 +63,7 @@ static void release_planes(struct ks_emu *emu)
         void *plane;
         size_t bytes;
     } all[] = {{emu->init_plane, emu->arena_bytes / 8},
-               {emu->race_plane, emu->arena_bytes / 4 * sizeof(struct emu_race_word)},
+               {emu->race_plane, emu->arena_bytes / 16 * sizeof(struct emu_race_word)},
                {emu->read_plane, emu->arena_bytes / EMU_SECTOR / 8},
                {emu->write_plane, emu->arena_bytes / EMU_SECTOR / 8}};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -71,6 +71,8 @@ static void release_planes(struct ks_emu *emu)
             (void)munmap(all[i].plane, all[i].bytes);
     emu->init_plane = emu->read_plane = emu->write_plane = NULL;
     emu->race_plane = NULL;
+    ks_vec_release(&emu->race_apart);
+    emu->race_apart_free = 0;
 }
 
 enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err)

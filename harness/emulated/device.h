@@ -40,9 +40,16 @@ struct emu_arch {
 };
 const struct emu_arch *ks_emu_arch_find(const char *name); /* NULL: unknown */
 
-/* Race record: who last wrote or read a 4-byte word.  0: nobody. */
+/* Race record: who last wrote or read a 4-byte word, in global memory four of them (checks_race.c).  0: nobody. */
 struct emu_race_word {
     uint64_t writer, reader, reader2;
+};
+
+/* Global memory keeps race records for 16 bytes together as long as its four words tell the same; else the words are apart
+ * (checks_race.c). */
+struct emu_race_apart {
+    struct emu_race_word word[4];
+    uint32_t next_free;
 };
 
 /* Counts of one instruction: sums up to `lo`. */
@@ -87,8 +94,10 @@ struct ks_emu {
     size_t arena_bytes, capacity_bytes, live_bytes, next_off;
     KS_VEC(struct emu_alloc) allocs;                /* sorted by base; dead ones stay */
     uint8_t *init_plane, *read_plane, *write_plane; /* NULL until needed */
-    struct emu_race_word *race_plane;
-    uint32_t next_segment; /* race segments are numbered through all launches */
+    struct emu_race_word *race_plane;               /* one for 16 bytes */
+    KS_VEC(struct emu_race_apart) race_apart;
+    uint32_t race_apart_free; /* index + 1 of the first unused one */
+    uint32_t next_segment;    /* race segments are numbered through all launches */
     uint32_t launch_number;
     bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
     uint8_t *param_block;  /* of the running kernel */

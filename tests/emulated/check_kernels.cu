@@ -304,3 +304,42 @@ extern "C" __global__ void bad_call(void (*f)(float *), float *o)
 {
     f(o);
 }
+// Block 0 touches 32 lanes' worth of memory in one of several patterns, block 1 one place of it (at < 0: none): test_patterns().
+template <typename T> __device__ void pattern(T *p, int i, int store, T v, T *out)
+{
+    if (store)
+        p[i] = v;
+    else
+        out[i] = p[i];
+}
+extern "C" __global__ void meet(char *p, char *out, int kind, int store, int at, int width, int probe_store)
+{
+    int i = threadIdx.x;
+    if (blockIdx.x == 0) {
+        if (kind == 0)
+            pattern((float *)p, i, store, 1.0f, (float *)out);
+        else if (kind == 1)
+            pattern((float2 *)p, i, store, make_float2(1, 2), (float2 *)out);
+        else if (kind == 2)
+            pattern((float4 *)p, i, store, make_float4(1, 2, 3, 4), (float4 *)out);
+        else if (kind == 3)
+            pattern((float *)p, i ^ 1, store, 1.0f, (float *)out);
+        else if (kind == 4)
+#pragma unroll 1
+            for (int k = 0; k < 4; k++)
+                pattern((float *)p, i * 4 + k, store, 1.0f, (float *)out);
+        else if (kind == 5)
+            pattern((float *)p + 1, i, store, 1.0f, (float *)out + 1);
+        else if (kind == 6)
+            pattern((short *)p, i, store, (short)1, (short *)out);
+        else
+            pattern(p, i, store, (char)1, out);
+    } else if (i == 0 && at >= 0) {
+        if (width == 4)
+            pattern((float *)p, at / 4, probe_store, 5.0f, (float *)(out + 4096));
+        else if (width == 2)
+            pattern((short *)p, at / 2, probe_store, (short)5, (short *)(out + 4096));
+        else
+            pattern(p, at, probe_store, (char)5, out + 4096);
+    }
+}

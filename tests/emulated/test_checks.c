@@ -150,6 +150,45 @@ static void test_memory(void)
     drop(o);
 }
 
+/* Records of global memory stand for one word or for four: every word of every pattern has its owner. */
+static void test_patterns(void)
+{
+    static const int bytes[] = {128, 256, 512, 128, 512, 128, 64, 32}, width[] = {4, 4, 4, 4, 4, 4, 2, 1};
+    char *p = upload(NULL, 8192, "p"), *out = upload(NULL, 8192, "out");
+    verdict(ks_emu_fill(dev, p, 0, 8192, &err) == KS_OK, "fill", "%s", err.message);
+    for (int kind = 0; kind < 8; kind++) {
+        for (int mode = 0; mode < 4; mode++) {
+            int store = mode & 1, probe = mode >> 1, w = width[kind];
+            for (int at = -4; at < bytes[kind]; at += 4) {
+                int word = at / 4, last = 4 - w, place = at < 0 ? -1 : at + last + (kind == 5 ? 4 : 0);
+                int owner = kind == 1                ? word / 2
+                            : kind == 2 || kind == 4 ? word / 4
+                            : kind == 3              ? word ^ 1
+                            : kind == 6              ? 2 * word + 1
+                            : kind == 7              ? 4 * word + 3
+                                                     : word;
+                enum ks_code code = launch("meet", 2, 32, 0, &p, &out, &kind, &store, &place, &w, &probe);
+                struct ks_json *all = ks_emu_findings(dev), *f = ks_json_at(all, 0);
+                char want[32];
+                (void)snprintf(want, sizeof(want), "+0x%x", (unsigned)place);
+                bool race = at >= 0 && (store || probe);
+                bool ok = race ? ks_json_len(all) == 1 && ks_streq(ks_json_get_str(f, "kind", ""), "global-race") &&
+                                     ks_streq(ks_json_get_str(f, "address", ""), want) &&
+                                     (int)ks_json_num(ks_json_at(ks_json_get(ks_json_get(f, "other"), "thread"), 0), -1) == owner
+                               : ks_json_len(all) == 0;
+                KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+                ks_json_print(all, &text);
+                verdict(code == KS_OK && ok, "meet", "kind %d store %d probe %d at %d, owner %d: %s", kind, store, probe, place,
+                        owner, ks_str_cstr(&text));
+                ks_json_free(all);
+                ks_emu_findings_clear(dev);
+            }
+        }
+    }
+    drop(p);
+    drop(out);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3 || !read_source(argv[2])) {
@@ -165,6 +204,7 @@ int main(int argc, char **argv)
         test_scopes();
         test_waiting();
         test_memory();
+        test_patterns();
         ks_emu_free(dev);
     }
     printf("%d passed, %d failed\n", n_passed, n_failed);
