@@ -1,6 +1,7 @@
 #include "harness/fatbin.h"
 
 #include "base/limits.h"
+#include "harness/ptx_join.h"
 
 #include <limits.h>
 #include <lz4.h>
@@ -105,51 +106,24 @@ enum ks_code ks_fatbin_ptx(const void *data, size_t len, int sm, struct ks_str *
     return entry_text(&best, best_payload, out, err);
 }
 
-/* Adds `text` without its header, every number after .file and .loc moved up by `shift`; returns the highest number seen. */
-static unsigned add_part(struct ks_str *out, const char *text, bool first, unsigned shift)
-{
-    unsigned highest = 0;
-    while (*text) {
-        const char *end = strchr(text, '\n');
-        size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
-        unsigned number = 0;
-        int past = 0;
-        bool header =
-            strncmp(text, ".version", 8) == 0 || strncmp(text, ".target", 7) == 0 || strncmp(text, ".address_size", 13) == 0;
-        const char *word = text + strspn(text, " \t");
-        bool file = sscanf(word, ".file %u%n", &number, &past) == 1 && past > 0;
-        if (!file)
-            file = sscanf(word, ".loc %u%n", &number, &past) == 1 && past > 0;
-        if (file) {
-            highest = number > highest ? number : highest;
-            ks_str_addf(out, ".%s %u", word[1] == 'f' ? "file" : "loc", number + shift);
-            ks_str_addn(out, word + past, n - (size_t)(word + past - text));
-        } else if (!header || first) {
-            ks_str_addn(out, text, n);
-        }
-        text += n;
-    }
-    return highest;
-}
-
 enum ks_code ks_fatbin_ptx_linked(const void *linked, const void *const *parts, int sm, struct ks_str *out, struct ks_err *err)
 {
     enum ks_code code = ks_fatbin_ptx(linked, 0, sm, out, err);
     if (code != KS_ERR_NOT_FOUND || !parts)
         return code;
-    unsigned shift = 0, n_read = 0;
+    struct ks_ptx_join join = {0};
     for (size_t i = 0; parts[i]; i++) {
         KS_AUTO_STR struct ks_str part = KS_STR_INIT;
         struct ks_err why;
         enum ks_code one = ks_fatbin_ptx(parts[i], 0, sm, &part, &why);
         if (one == KS_ERR_NOT_FOUND) /* NVIDIA's own device library; what is missed of the others is named when it is used */
             continue;
-        if (one != KS_OK)
+        if (one != KS_OK) {
+            ks_ptx_join_release(&join);
             return ks_fail(err, one, "%s", why.message);
-        ks_str_addc(out, '\n');
-        shift += add_part(out, ks_str_cstr(&part), n_read++ == 0, shift);
+        }
+        ks_ptx_join(&join, ks_str_cstr(&part), out);
     }
-    if (n_read == 0)
-        return code;
-    return KS_OK;
+    ks_ptx_join_release(&join);
+    return join.n_parts ? KS_OK : code;
 }

@@ -192,6 +192,7 @@ static void decode_corpus(const char *path)
             continue;
         if (elsewhere(group) || strstr(c.opcode, "tensormap")) {
             left++;
+            printf("elsewhere\t%s\t%ld\n", c.opcode, kernels);
             continue;
         }
         if (strstr(c.opcode, "mxf8f6f4") || strstr(c.opcode, "mxf4"))

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <cuda_runtime.h>
+#include <string.h>
 
 extern __device__ int other_value;
 extern __device__ int other_function(int v);
@@ -13,6 +14,18 @@ __global__ void across(int *p)
 }
 
 int run_other(int *p);
+int run_letters(char *p);
+
+// Both files have texts, which nvcc calls $str in each, and functions of the same name that only their file knows.
+static __device__ __noinline__ char pick(int i)
+{
+    return "left"[i & 3];
+}
+__global__ void letters(char *p)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = pick(i);
+}
 
 int main()
 {
@@ -27,6 +40,12 @@ int main()
     EQ(h[0], 11);
     EQ(h[1], 41);
     EQ(h[2], 12);
+    char *q, text[8];
+    OK(cudaMalloc(&q, 8));
+    letters<<<1, 1>>>(q);
+    OK(run_letters(q + 4));
+    OK(cudaMemcpy(text, q, 8, cudaMemcpyDeviceToHost));
+    EQ(memcmp(text, "leftside", 8), 0);
     // compiled with per-thread default streams: such a stream can be captured, the legacy one cannot
     OK(cudaStreamBeginCapture(0, cudaStreamCaptureModeRelaxed));
     across<<<1, 1>>>(p);
