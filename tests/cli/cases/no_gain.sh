@@ -8,5 +8,12 @@ expect_file unit.o
 nm unit.o | grep -q kscc && fail "the object is not the baseline"
 agent --kscc-require-gate --kscc-agent=file:cand -c unit.cu -o unit2.o
 expect_status 1
-expect_err "in an earlier search"
+expect_err "resuming: 1 verdict in the journal"
 expect_file unit2.o
+# a text that came into the folder since is tried, and a search that would be the same is not made again
+good_candidate 2
+agent --kscc-agent=file:cand -c unit.cu -o unit3.o
+expect_status 0
+nm unit3.o | grep -q kscc || fail "the second text of the folder was not tried"
+for i in 1 2; do agent --kscc-delta=1 --kscc-budget=trials:1 -c unit.cu -o unit4.o; expect_status 0; done
+expect_err "in an earlier search"
