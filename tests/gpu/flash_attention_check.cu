@@ -379,13 +379,15 @@ static void run_refusals(void)
     expect(written == 0, "refused calls launch nothing");
 }
 
-/* Half of the cases have a tile a multiprocessor, half have many. */
+/* Half of the cases have a tile a multiprocessor, half have many; the last eight are of the head-64 instances for many keys. */
 static void run_repeats(int runs)
 {
-    for (int i = 0; i < 24; i++) {
+    for (int i = 0; i < 32; i++) {
         struct test_case t = {i / 6 % 2, 64 << i % 3, 8, 2, 2, 1000 + i, 1500, i / 3 % 2, TIMES_10, 0, 0, 0, 1, 0};
-        if (i >= 12)
+        if (i < 24 ? i >= 12 : i % 4 >= 2)
             t.heads_q = 64, t.heads_kv = 8, t.batch = 8, t.seqlen_q = 512 + i, t.seqlen_k = 512, t.dist = NORMAL;
+        if (i >= 24)
+            t.dim = 64, t.causal = i % 2, t.dtype = i / 4 % 2, t.seqlen_k = (t.causal ? 3100 : 6200) + i;
         int64_t n;
         struct flash_attention_args a = setup(&t, &n);
         size_t bytes = (size_t)(n - 64) * 2, lse_bytes = (size_t)t.batch * t.heads_q * t.seqlen_q * 4;
