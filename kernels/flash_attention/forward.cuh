@@ -6,7 +6,8 @@
  *   producer warp 3         announces tiles (schedule.cuh)
  *   consumers         S = Q K^T (wgmma) -> softmax in registers -> O += P V (wgmma, P from registers) -> O, LSE to memory
  *
- * Barriers (mbarrier; "full" completes by the bytes of the copies, "empty" by one arrival of each of the warps that read):
+ * Barriers (mbarrier; "full" completes by the bytes of the copies, "empty" by one arrival of each of the warps that read,
+ * or of each of their threads):
  *
  *   q_full[s]   producer warp 0 -> one warpgroup       1 arrival + 64*D*2 bytes (0 without rows)
  *   q_empty[s]  that warpgroup -> producer warp 0      4 warps                            producer starts in parity 1 (free)
@@ -14,7 +15,7 @@
  *   k_empty[s]  all consumers -> producer warp 1       4 * WARPGROUPS warps               producer starts in parity 1
  *   v_full[s], v_empty[s]                              as for K, producer warp 2
  *   t_full[i]   producer warp 3 -> everybody else      1 arrival
- *   t_empty[i]  everybody else -> producer warp 3      3 producers + 4 * WARPGROUPS warps
+ *   t_empty[i]  everybody else -> producer warp 3      3 producers + 128 * WARPGROUPS threads
  *   t_want      producer warp 1 -> producer warp 3     1 arrival a tile: it will soon need the next one
  *
  * Inside a warpgroup the products of one block hide behind the exponentials of another, also from tile to tile:
@@ -49,7 +50,7 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
         }
         for (int i = 0; i < FA_WORK_SLOTS; i++) {
             ks_mbarrier_init(sh.t_full(i), 1);
-            ks_mbarrier_init(sh.t_empty(i), 3 + 4 * C::WARPGROUPS);
+            ks_mbarrier_init(sh.t_empty(i), 3 + 128 * C::WARPGROUPS);
         }
         ks_mbarrier_init(sh.t_want(), 1);
         ks_fence_mbarrier_init();

@@ -186,13 +186,12 @@ template <class C, bool WARP> struct fa_feed {
         }
         return t;
     }
-    /* Readers release all tiles, in order.  One lane arrives for a warp, whose reads __syncwarp orders before; racecheck does not
-     * follow that and reports them against the next announcement in the same place. */
+    /* Readers release all tiles, in order.  Every lane that read arrives for itself, so that no read is ordered by way of another
+     * lane. */
     __device__ __forceinline__ void release(fa_work<C> t)
     {
         if (WARP)
             __syncwarp();
-        if (!WARP || (threadIdx.x & 31) == 0)
-            ks_mbarrier_arrive(empty + (t.address - work) / fa_work<C>::BYTES * 8);
+        ks_mbarrier_arrive(empty + (t.address - work) / fa_work<C>::BYTES * 8);
     }
 };
