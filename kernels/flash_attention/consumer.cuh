@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/flash_attention/layout.cuh"
 #include "kernels/flash_attention/softmax.cuh"
+#include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/warpgroup.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
@@ -26,6 +27,7 @@ template <class C> struct fa_consumer {
     fa_ring<C::STAGES> k, v;
     fa_ring<C::Q_SLOTS> q;
     fa_softmax x;
+    bool leaving = false; /* O of the tile before is being copied out of its Q slot */
 
     __device__ __forceinline__ fa_consumer(const fa_params &params_, const fa_shared<C> &sh_, int w_)
         : params(params_), sh(sh_), w(w_)
@@ -55,9 +57,9 @@ template <class C> struct fa_consumer {
         if (C::ORDERED)
             ks_named_barrier_sync(1 + w, 256);
     }
-    __device__ __forceinline__ void pass_turn()
+    __device__ __forceinline__ void pass_turn(int order = C::ORDERED)
     {
-        if (C::ORDERED)
+        if (C::ORDERED && C::ORDERED == order)
             ks_named_barrier_arrive(1 + (w + 1 == C::WARPGROUPS ? 0 : w + 1), 256);
     }
 
@@ -75,13 +77,31 @@ template <class C> struct fa_consumer {
         int row = (threadIdx.x & 127) / 32 * 16 + (lane() & 15);
         return sh.q(q.slot()) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane() / 16) ^ (row & 7)) * 16;
     }
-    __device__ __forceinline__ void release_q() { arrive(sh.q_empty(q.slot())); }
+    /* No more products with Q.  The slot waits for O, if that leaves through it. */
+    __device__ __forceinline__ void release_q()
+    {
+        if (!C::STAGED_O)
+            arrive(sh.q_empty(q.slot()));
+    }
+    /* The Q slot of the tile before this one. */
+    __device__ __forceinline__ int old_q() { return q.slot() < C::WARPGROUPS ? q.slot() + C::WARPGROUPS : q.slot() - C::WARPGROUPS; }
+    /* Gives that slot back when O has left it; some time after store(), before Q advances once more. */
+    __device__ __forceinline__ void release_old_q()
+    {
+        if (C::STAGED_O && leaving) {
+            if (lane() == 0) {
+                ks_tma_wait_read();
+                ks_mbarrier_arrive(sh.q_empty(old_q()));
+            }
+            leaving = false;
+        }
+    }
 
     /* The turn of a warpgroup without rows in this tile. */
     __device__ __forceinline__ void pass_q()
     {
         ks_mbarrier_wait(sh.q_full(q.slot()), q.phase());
-        release_q();
+        arrive(sh.q_empty(q.slot()));
     }
 
     __device__ __forceinline__ void issue_qk()
@@ -184,9 +204,10 @@ template <class C> struct fa_consumer {
             issue_qk();
         ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
         issue_pv(p);
-        pass_turn();
+        pass_turn(1);
         ks_wgmma_wait<1>();
         ks_wgmma_pin(s);
+        pass_turn(2);
     }
     /* O is there too; P of the new block takes the place of the old one. */
     __device__ __forceinline__ void finish()
@@ -199,23 +220,29 @@ template <class C> struct fa_consumer {
         fa_pack<T>(s, p);
     }
 
-    /* S = Q K^T once more, by this warp alone (mma.sync). */
-    __device__ __forceinline__ void again()
+    /* S = Q K^T of block n once more, by this warp alone (mma.sync), from global memory: Q and K in shared memory are given back.
+     * Rows and keys past the end repeat the last one; the mask follows. */
+    __device__ __forceinline__ void again(fa_work<C> work, int n)
     {
+        fa_tile tile = work.tile();
+        fa_rows rows = work.rows(w);
+        int row = rows.row + warp_row(), last = params.shape.seqlen_q - 1, key = n * C::BLOCK_N + lane() / 4;
+        const T *q0 = (const T *)params.q_at + tile.batch * params.q_batch + rows.head * params.q_head + 2 * (lane() & 3);
+        const T *q8 = q0 + min(row + 8, last) * params.q_row, *kk = (const T *)params.k_at + tile.batch * params.k_batch +
+                                                                      tile.head_kv * params.k_head + 2 * (lane() & 3);
+        q0 += min(row, last) * params.q_row;
 #pragma unroll
         for (int i = 0; i < C::BLOCK_N / 2; i++)
             s[i] = 0;
 #pragma unroll 1
-        for (int i = 0; i < C::D / 16; i++) {
-            uint32_t a[4], b[4];
-            ks_ldmatrix_x4(a, q_fragment(i));
-            uint32_t rows = sh.k(k.slot()) + i / 4 * C::BLOCK_N * 128 + ((lane() & 7) + lane() / 16 * 8) * 128 +
-                            ((i % 4 * 2 + (lane() / 8 & 1)) ^ (lane() & 7)) * 16;
+        for (int i = 0; i < C::D; i += 16) {
+            uint32_t a[4] = {*(const uint32_t *)(q0 + i), *(const uint32_t *)(q8 + i), *(const uint32_t *)(q0 + i + 8),
+                             *(const uint32_t *)(q8 + i + 8)};
 #pragma unroll
-            for (int j = 0; j < C::BLOCK_N / 8; j += 2) {
-                ks_ldmatrix_x4(b, rows + j * 1024);
+            for (int j = 0; j < C::BLOCK_N / 8; j++) {
+                const T *at = kk + min(key + 8 * j, params.shape.seqlen_k - 1) * params.k_row + i;
+                uint32_t b[2] = {*(const uint32_t *)at, *(const uint32_t *)(at + 8)};
                 ks_mma_16816<T>(s + 4 * j, a, b);
-                ks_mma_16816<T>(s + 4 * j + 4, a, b + 2);
                 fa_keep_order(params); /* else ptxas loads all of K first, and spills */
             }
         }
@@ -227,6 +254,9 @@ template <class C> struct fa_consumer {
     {
         constexpr int N = C::BLOCK_N / 2, EARLY = N * C::EARLY / 8 / 4 * 4;
         products<STARTED>(p);
+        release_k();
+        if (n == 0)
+            release_q();
         if (n >= mask_from)
             mask_block(work, n);
         float part[4] = {0, 0, 0, 0};
@@ -240,7 +270,7 @@ template <class C> struct fa_consumer {
         fa_pack<T>(s, p);
         if (!fa_softmax_fits<T>(part)) {
             float factor[2];
-            again();
+            again(work, n);
             if (n >= mask_from)
                 mask_block(work, n);
             fa_softmax_again(s, params.scale_log2, x, part, factor);
@@ -249,9 +279,6 @@ template <class C> struct fa_consumer {
         }
         x.l[0] += part[0] + part[1];
         x.l[1] += part[2] + part[3];
-        release_k();
-        if (n == 0)
-            release_q();
     }
 
     /* The same with S kept: P of the block goes from `from`, that of block n to `to`. */
@@ -306,12 +333,16 @@ template <class C> struct fa_consumer {
                 single<false>(work, n--, mask_from);
             for (; n > 0; n -= 2) {
                 next_keep<false>(work, n, mask_from, p, p2);
+                release_old_q();
                 next_keep<false>(work, n - 1, mask_from, p2, p);
             }
         } else {
-            for (; n >= 0; n--)
+            for (; n >= 0; n--) {
                 next<false>(work, n, mask_from);
+                release_old_q();
+            }
         }
+        release_old_q();
     }
 
     /* The same over the border of two tiles: the blocks are the first two of `work` (one without EARLY_S), what is in o belongs
@@ -353,45 +384,81 @@ template <class C> struct fa_consumer {
         store(done, x);
     }
 
-    /* O / l and LSE of the rows; O = 0 for the next ones.  Four lanes hold a row, each two of every eight columns; they
-     * transpose so that each writes eight neighbouring columns (16 bytes) of every 32. */
+    /* O / l and LSE of the rows; O = 0 for the next ones. */
     __device__ __forceinline__ void store(fa_work<C> done, const fa_softmax &y)
     {
         fa_rows rows = done.rows(w);
-        int batch = done.tile().batch, seqlen_q = params.shape.seqlen_q;
+        int batch = done.tile().batch;
+        if constexpr (C::STAGED_O) {
+            float inverse[2];
+            inverse[0] = finish_row(rows, batch, y, 0);
+            inverse[1] = finish_row(rows, batch, y, 1);
+            store_staged(rows, batch, inverse);
+        } else {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-            float l = y.l[h];
-            l += __shfl_xor_sync(0xffffffff, l, 1);
-            l += __shfl_xor_sync(0xffffffff, l, 2);
-            float inverse = l > 0 ? 1.0f / l : l == 0 ? 0.0f : l;
-            int row = rows.row + warp_row() + 8 * h;
-            if (params.lse && (lane() & 3) == 0 && row < seqlen_q)
-                params.lse[((int64_t)batch * params.shape.heads_q + rows.head) * seqlen_q + row] =
-                    l == 0 ? -INFINITY : logf(l) - 0.693147180559945f * y.minus_m[h];
-            T *out = (T *)params.o + batch * params.o_batch + rows.head * params.o_head + row * params.o_row + 8 * (lane() & 3);
-            bool high = lane() & 2, odd = lane() & 1;
-#pragma unroll
-            for (int c = 0; c < C::D / 32; c++) {
-                uint32_t u[4];
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    u[i] = ks_pack<T>(o[16 * c + 4 * i + 2 * h] * inverse, o[16 * c + 4 * i + 2 * h + 1] * inverse);
-                uint32_t r0 = __shfl_xor_sync(0xffffffff, high ? u[0] : u[2], 2);
-                uint32_t r1 = __shfl_xor_sync(0xffffffff, high ? u[1] : u[3], 2);
-                uint32_t a0 = high ? r0 : u[0], a1 = high ? r1 : u[1], b0 = high ? u[2] : r0, b1 = high ? u[3] : r1;
-                uint32_t ra = __shfl_xor_sync(0xffffffff, odd ? a0 : a1, 1);
-                uint32_t rb = __shfl_xor_sync(0xffffffff, odd ? b0 : b1, 1);
-                uint4 line = {odd ? ra : a0, odd ? a1 : ra, odd ? rb : b0, odd ? b1 : rb};
-                if (row < seqlen_q && C::STREAM_O)
-                    __stcs((uint4 *)(out + 32 * c), line);
-                else if (row < seqlen_q)
-                    *(uint4 *)(out + 32 * c) = line;
-            }
+            for (int h = 0; h < 2; h++)
+                store_direct(rows, batch, h, finish_row(rows, batch, y, h));
         }
 #pragma unroll
         for (int i = 0; i < C::D / 2; i++)
             o[i] = 0;
+    }
+
+    /* LSE of row h of this thread; returns 1 / l. */
+    __device__ __forceinline__ float finish_row(const fa_rows &rows, int batch, const fa_softmax &y, int h)
+    {
+        float l = y.l[h];
+        l += __shfl_xor_sync(0xffffffff, l, 1);
+        l += __shfl_xor_sync(0xffffffff, l, 2);
+        int row = rows.row + warp_row() + 8 * h, seqlen_q = params.shape.seqlen_q;
+        if (params.lse && (lane() & 3) == 0 && row < seqlen_q)
+            params.lse[((int64_t)batch * params.shape.heads_q + rows.head) * seqlen_q + row] =
+                l == 0 ? -INFINITY : logf(l) - 0.693147180559945f * y.minus_m[h];
+        return l > 0 ? 1.0f / l : l == 0 ? 0.0f : l;
+    }
+
+    /* By way of the tile's Q slot: each warp puts its 16 rows in the place of its rows of Q, swizzled as those were, and copies
+     * them.  Nothing reads that Q any more: the products after it, of the whole warpgroup, are there. */
+    __device__ __forceinline__ void store_staged(const fa_rows &rows, int batch, const float (&inverse)[2])
+    {
+        int warp = (threadIdx.x & 127) / 32, row = warp * 16 + (lane() & 15);
+        uint32_t at = sh.q(old_q()) + row * 128;
+#pragma unroll
+        for (int j = 0; j < C::D / 8; j += 2) {
+            uint32_t u[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) /* rows, rows + 8, the same of the next 8 columns */
+                u[i] = ks_pack<T>(o[4 * j + 2 * i] * inverse[i & 1], o[4 * j + 2 * i + 1] * inverse[i & 1]);
+            ks_stmatrix_x4(at + j / 8 * FA_ROWS * 128 + ((j % 8 + lane() / 16) ^ (row & 7)) * 16, u[0], u[1], u[2], u[3]);
+        }
+        ks_fence_async();
+        __syncwarp();
+        if (lane() == 0) {
+#pragma unroll
+            for (int c = 0; c < C::D / 64; c++)
+                ks_tma_store_4d(&params.o_map, sh.q(old_q()) + c * FA_ROWS * 128 + warp * 16 * 128, c * 64, rows.row + warp * 16,
+                                rows.head, batch, KS_L2_EVICT_FIRST);
+            ks_tma_commit();
+        }
+        leaving = true;
+    }
+
+    /* From registers.  Four lanes hold a row, each two of every eight columns; pairs of them swap so that each writes four neighbouring
+     * columns, the four together 32 bytes. */
+    __device__ __forceinline__ void store_direct(const fa_rows &rows, int batch, int h, float inverse)
+    {
+        int row = rows.row + warp_row() + 8 * h;
+        bool inside = row < params.shape.seqlen_q, odd = lane() & 1;
+        T *out = (T *)params.o + batch * params.o_batch + rows.head * params.o_head + row * params.o_row + 2 * (lane() & 2) + 8 * odd;
+#pragma unroll
+        for (int c = 0; c < C::D / 16; c++) {
+            uint32_t u0 = ks_pack<T>(o[8 * c + 2 * h] * inverse, o[8 * c + 2 * h + 1] * inverse);
+            uint32_t u1 = ks_pack<T>(o[8 * c + 4 + 2 * h] * inverse, o[8 * c + 4 + 2 * h + 1] * inverse);
+            uint32_t r = __shfl_xor_sync(0xffffffff, odd ? u0 : u1, 1);
+            uint2 line = {odd ? r : u0, odd ? u1 : r};
+            if (inside)
+                *(uint2 *)(out + 16 * c) = line;
+        }
     }
 
     __device__ __forceinline__ void run()
@@ -427,5 +494,6 @@ template <class C> struct fa_consumer {
             feed.release(work);
             work = coming;
         }
+        release_old_q();
     }
 };

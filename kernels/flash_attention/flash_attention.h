@@ -36,6 +36,9 @@ struct flash_attention_strides {
  * LSE = -inf.
  * Accumulation is fp32; P is rounded to dtype before the product with V.  Two equal calls give equal bits.
  *
+ * Launched so that it may start while the kernel before it in the stream ends (it waits before it reads or writes tensors), and lets a
+ * kernel behind it that is launched so start early too: that one must wait likewise (griddepcontrol.wait).
+ *
  * Fast path: all four pointers 16-byte aligned, all strides multiples of 8 elements and not negative, scale > 0.  Anything
  * else legal (element-aligned pointers, any strides) is computed by a plain kernel, hundreds of times slower.
  */

@@ -23,9 +23,10 @@
  *       wgmma    | S(t+1)  O+=P(t)V(t)  |                     | S(t+2)  O+=P(t+1)V(t+1) |
  *       others   |                      softmax S(t+1)        |                         softmax S(t+2)
  *
- * where block t+1 may be the first one of the next tile; O(t) is then stored after that softmax.  K(t+1) is given back after the
- * softmax: should the scores exceed what the reference allows, the warp computes them again from shared memory (again()).
- * With KEEP S is still there, K goes back at once, and P(t) and P(t+1) have places of their own.
+ * where block t+1 may be the first one of the next tile; O(t) is then stored after that softmax.  K(t+1) is given back as soon as S
+ * is there: should the scores exceed what the reference allows, the warp computes them again from global memory (again()).
+ * With KEEP S is still there, and P(t) and P(t+1) have places of their own.
+ * Q is given back after S of its last block; with STAGED_O its slot carries O first, and goes back during the next tile.
  */
 #pragma once
 #include "kernels/flash_attention/consumer.cuh"
@@ -57,10 +58,15 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
         ks_tma_prefetch_map(&params.q);
         ks_tma_prefetch_map(&params.k);
         ks_tma_prefetch_map(&params.v);
+        if (C::STAGED_O)
+            ks_tma_prefetch_map(&params.o_map);
     }
     __syncthreads();
+    ks_grid_launch_dependents();
     if (warpgroup == 0) {
         ks_setmaxnreg_dec<C::REGS_PRODUCER>();
+        if (warp < 3)
+            ks_grid_wait(); /* what is copied may be the work of the kernel before; all that consumers do comes after a copy */
         if (warp == 0 && ks_elect_one())
             fa_produce_q<C>(params, sh);
         else if (warp == 1 && ks_elect_one())

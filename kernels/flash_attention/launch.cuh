@@ -112,6 +112,14 @@ template <class C> static cudaError_t fa_launch(const struct flash_attention_arg
     int64_t kv_bytes = (int64_t)a->seqlen_k * C::D * 4, section = FA_SECTION_BYTES / kv_bytes;
     s->section = (int)(section < 1 ? 1 : section > groups ? groups : section);
     s->counter = __atomic_fetch_add(&fa_launches, 1, __ATOMIC_RELAXED) % FA_COUNTERS;
+    p.q_at = a->q;
+    p.q_batch = a->q_stride.batch;
+    p.q_row = a->q_stride.row;
+    p.q_head = a->q_stride.head;
+    p.k_at = a->k;
+    p.k_batch = a->k_stride.batch;
+    p.k_row = a->k_stride.row;
+    p.k_head = a->k_stride.head;
     p.o = a->o;
     p.lse = a->lse;
     p.o_batch = a->o_stride.batch;
@@ -126,14 +134,23 @@ template <class C> static cudaError_t fa_launch(const struct flash_attention_arg
                 fa_aligned(a->o, a->o_stride, a->batch, a->seqlen_q, a->heads_q);
     fast = fast && fa_tensor_map(encode, &p.q, a, a->q, a->q_stride, a->seqlen_q, a->heads_q, FA_ROWS) &&
            fa_tensor_map(encode, &p.k, a, a->k, a->k_stride, a->seqlen_k, a->heads_kv, C::BLOCK_N) &&
-           fa_tensor_map(encode, &p.v, a, a->v, a->v_stride, a->seqlen_k, a->heads_kv, C::BLOCK_N);
+           fa_tensor_map(encode, &p.v, a, a->v, a->v_stride, a->seqlen_k, a->heads_kv, C::BLOCK_N) &&
+           fa_tensor_map(encode, &p.o_map, a, a->o, a->o_stride, a->seqlen_q, a->heads_q, 16);
     if (!fast)
         return fa_launch_plain<typename C::T, C::D>(a, stream);
 
     e = cudaFuncSetAttribute(fa_forward<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, C::SHARED_BYTES);
     if (e != cudaSuccess)
         return e;
-    int grid = s->tiles < sm_count ? s->tiles : sm_count;
-    fa_forward<C><<<grid, C::THREADS, C::SHARED_BYTES, stream>>>(p);
-    return cudaGetLastError();
+    cudaLaunchAttribute early = {}; /* the copying warps wait for the kernels before (forward.cuh) */
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(s->tiles < sm_count ? s->tiles : sm_count);
+    config.blockDim = dim3(C::THREADS);
+    config.dynamicSmemBytes = C::SHARED_BYTES;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, fa_forward<C>, p);
 }

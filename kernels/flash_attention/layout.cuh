@@ -3,18 +3,20 @@
 #include "kernels/flash_attention/schedule.cuh"
 #include <cuda.h>
 
-/* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers).  Q_REGS: slices of 16 columns of Q that
- * wgmma reads from registers, not from shared memory.  EARLY: eighths of the exponentials before the wait for O += P V.
+/* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers): 1, the next one when they are issued, 2, when S
+ * is there.  Q_REGS: slices of 16 columns of Q that wgmma reads from registers, not from shared memory.
+ * EARLY: eighths of the exponentials before the wait for O += P V.
  * KEEP: S outlives its exponentials, P has two places, and O is waited for after all of them; takes more registers.
- * EARLY_S: S of a tile's second block is computed beside the store of the tile before; takes more registers. */
-template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, bool ORDERED_, int Q_REGS_ = 0,
-          int EARLY_ = 6, bool KEEP_ = false, bool EARLY_S_ = false>
+ * EARLY_S: S of a tile's second block is computed beside the store of the tile before; takes more registers.
+ * STAGED_O: O leaves through the Q slot of its tile and TMA. */
+template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, int ORDERED_, int Q_REGS_ = 0,
+          int EARLY_ = 6, bool KEEP_ = false, bool EARLY_S_ = false, bool STAGED_O_ = false>
 struct fa_config {
     using T = T_;
     static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, EARLY = EARLY_;
     static constexpr int Q_REGS = Q_REGS_;
-    static constexpr bool CAUSAL = CAUSAL_, ORDERED = ORDERED_, KEEP = KEEP_, EARLY_S = EARLY_S_;
-    static constexpr bool STREAM_O = D < 256; /* O is the first that L2 gives up; measured: slower at 256 */
+    static constexpr int ORDERED = ORDERED_;
+    static constexpr bool CAUSAL = CAUSAL_, KEEP = KEEP_, EARLY_S = EARLY_S_, STAGED_O = STAGED_O_;
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
     /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
     static constexpr int REGS_PRODUCER = WARPGROUPS == 2 ? 40 : 32;
@@ -27,15 +29,17 @@ struct fa_config {
     static constexpr int WORK_BYTES = FA_WORK_SLOTS * 16 * (1 + WARPGROUPS);
     static constexpr int SHARED_BYTES = 1024 + Q_SLOTS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
+    static_assert(!STAGED_O || Q_SLOTS == 2 * WARPGROUPS, "the slot of the tile before is free for O");
     static_assert(Q_SLOTS >= WARPGROUPS && SHARED_BYTES <= 232448, "shared memory of one CTA");
 };
 
 struct fa_params {
-    CUtensorMap q, k, v; /* (head_dim, rows, heads, batch), boxes of 64 columns x 64 or BLOCK_N rows */
+    CUtensorMap q, k, v, o_map; /* (head_dim, rows, heads, batch), boxes of 64 columns x 64 or BLOCK_N rows, for O 16 */
     fa_shape shape;
+    const void *q_at, *k_at; /* where the tensor maps point; for scores computed again */
     void *o;
     float *lse;
-    int64_t o_batch, o_row, o_head;
+    int64_t q_batch, q_row, q_head, k_batch, k_row, k_head, o_batch, o_row, o_head;
     float scale, scale_log2;
     uint32_t zero; /* 0, which the compiler does not know */
 };

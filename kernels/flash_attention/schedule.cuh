@@ -15,6 +15,7 @@
  * One thread of the producer warpgroup draws and decodes; the others read what it leaves in shared memory (fa_work).
  */
 #pragma once
+#include "kernels/ptx/grid.cuh"
 #include "kernels/ptx/mbarrier.cuh"
 #include <stdint.h>
 
@@ -142,6 +143,7 @@ template <class C> static __device__ __forceinline__ void fa_announce(const fa_s
     int index = blockIdx.x;
     fa_counter *counter = &fa_counters[s.counter];
     uint32_t slot = 0, phase = 1, wanted = 0;
+    bool first = true;
     for (;;) {
         fa_tile t = fa_tile_of<C>(s, index);
         ks_mbarrier_wait(empty + 8 * slot, phase);
@@ -156,6 +158,9 @@ template <class C> static __device__ __forceinline__ void fa_announce(const fa_s
             break;
         ks_mbarrier_wait(want, wanted);
         wanted ^= 1;
+        if (first)
+            ks_grid_wait(); /* for the counter; the first tile was announced meanwhile */
+        first = false;
         index = (int)(atomicAdd(&counter->next, 1) + gridDim.x);
         if (++slot == FA_WORK_SLOTS) {
             slot = 0;

@@ -17,6 +17,31 @@ static __device__ __forceinline__ void ks_tma_load_4d(uint32_t dst, const CUtens
                  : "memory");
 }
 
+/* 9.7.9.25.5.3 shared -> global, 4 dimensions, tiled; what lies outside the tensor is not written.  Part of the thread's open group */
+static __device__ __forceinline__ void ks_tma_store_4d(const CUtensorMap *map, uint32_t src, int x0, int x1, int x2, int x3, uint64_t policy)
+{
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group.L2::cache_hint [%0, {%2, %3, %4, %5}], [%1], %6;" ::"l"(
+                     (uint64_t)map),
+                 "r"(src), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "l"(policy)
+                 : "memory");
+}
+
+/* 9.7.9.25.3.1 cp.async.bulk.commit_group; .2 wait_group: the thread's stores have read their source */
+static __device__ __forceinline__ void ks_tma_commit(void)
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+static __device__ __forceinline__ void ks_tma_wait_read(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/* 9.7.13.4 fence.proxy.async: what this thread wrote to shared memory, for copies that read it */
+static __device__ __forceinline__ void ks_fence_async(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 /* 9.7.9.25.5.5 prefetch.tensormap */
 static __device__ __forceinline__ void ks_tma_prefetch_map(const CUtensorMap *map)
 {

@@ -30,6 +30,14 @@ static __device__ __forceinline__ bool ks_elect_one(void)
     return elected != 0;
 }
 
+/* 9.7.15.5.16 stmatrix .x4: four 8x8 matrices of two-byte elements, rows to the 32 lanes' addresses */
+static __device__ __forceinline__ void ks_stmatrix_x4(uint32_t shared_address, uint32_t r0, uint32_t r1, uint32_t r2, uint32_t r3)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address), "r"(r0), "r"(r1), "r"(r2),
+                 "r"(r3)
+                 : "memory");
+}
+
 /* 9.7.15.5.15 ldmatrix .x4: four 8x8 matrices of two-byte elements, rows at the 32 lanes' addresses */
 static __device__ __forceinline__ void ks_ldmatrix_x4(uint32_t *r, uint32_t shared_address)
 {
