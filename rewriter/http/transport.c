@@ -128,6 +128,8 @@ static void set_up(struct transfer *t, struct curl_slist *headers, char *message
 static enum ks_code fail_of(CURLcode code, const char *message, struct ks_err *err)
 {
     const char *text = *message ? message : curl_easy_strerror(code);
+    if (code == CURLE_UNSUPPORTED_PROTOCOL && strstr(text, "HTTP/0.9")) /* libcurl's word for an answer that is not HTTP at all */
+        return ks_fail(err, KS_ERR_IO, "no answer: what came is not HTTP");
     switch ((int)code) {
     case CURLE_OPERATION_TIMEDOUT:
         return ks_fail(err, KS_ERR_TIMEOUT, "no answer in time: %s", text);

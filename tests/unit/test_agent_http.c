@@ -1,0 +1,237 @@
+/* The http agent against an endpoint that is broken in every way (tests/agents/faults.py): each fault ends in bounded time, with
+ * a sentence that says what it was, or is got over. */
+#include "base/file.h"
+#include "base/process.h"
+#include "rewriter/agent_http.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BOUND_S 40 /* with its retry, on a busy machine */
+
+static const char source[] = "int a;\n";
+static char endpoint[64], dir[] = "/tmp/test-agent-http.XXXXXX";
+static int input = -1; /* the server ends with it */
+
+static void server_start(void)
+{
+    KS_AUTO_STR struct ks_str port = KS_STR_INIT, log = KS_STR_INIT, text = KS_STR_INIT;
+    struct ks_err err;
+    struct ks_spawn s;
+    int fds[2];
+    pid_t pid;
+    CHECK(mkdtemp(dir) != NULL && pipe(fds) == 0);
+    ks_path_join(&port, dir, "port");
+    ks_path_join(&log, dir, "log");
+    char *argv[] = {
+        "python3", KSCC_SOURCE_DIR "/tests/agents/endpoint.py", KSCC_SOURCE_DIR "/tests/agents/faults.py", port.data, log.data,
+        NULL};
+    ks_spawn_init(&s);
+    s.argv = argv;
+    s.stdin_fd = fds[0];
+    s.die_with_parent = true;
+    CHECK_OK(ks_process_start(&s, &pid, &err));
+    close(fds[0]);
+    input = fds[1];
+    for (int i = 0; i < 600 && !ks_file_exists(port.data); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    CHECK_OK(ks_file_read(port.data, 100, &text, &err));
+    snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%s", ks_str_cstr(&text));
+    setenv("no_proxy", "127.0.0.1", 1);
+}
+
+struct outcome {
+    enum ks_code code;
+    struct ks_err err;
+    struct ks_proposal p;
+    double seconds;
+    struct ks_spend spend;
+    char stopped_by[16];
+};
+
+static struct ks_agent_http_options options(const char *model)
+{
+    return (struct ks_agent_http_options){.unit_path = "unit.cu",
+                                          .model = model,
+                                          .api = "openai",
+                                          .endpoint = endpoint,
+                                          .stream = true,
+                                          .retries = 1,
+                                          .request_timeout_s = 2,
+                                          .context_tokens = 50000};
+}
+
+static struct outcome run(const struct ks_agent_http_options *opt, int64_t deadline_s)
+{
+    struct outcome o = {0};
+    struct ks_agent *agent = NULL;
+    int64_t start = ks_clock_ns();
+    struct ks_agent_view view = {.path = "unit.cu",
+                                 .source = source,
+                                 .source_len = strlen(source),
+                                 .original = source,
+                                 .original_len = strlen(source),
+                                 .entry = "e",
+                                 .arch = "sm_90a",
+                                 .trials_left = 5,
+                                 .deadline_ns = deadline_s ? start + deadline_s * 1000000000 : 0};
+    o.code = ks_agent_http_new(opt, &agent, &o.err);
+    if (o.code != KS_OK)
+        return o;
+    o.code = agent->propose(agent, &view, &o.p, &o.err);
+    o.seconds = (double)(ks_clock_ns() - start) / 1e9;
+    agent->spend(agent, &o.spend);
+    const char *why = agent->stopped_by(agent);
+    snprintf(o.stopped_by, sizeof o.stopped_by, "%s", why ? why : "");
+    agent->free(agent);
+    return o;
+}
+
+#define CHECK_OK_MESSAGE(o)                                                                                                      \
+    do {                                                                                                                         \
+        if ((o).code != KS_OK)                                                                                                   \
+            printf("failed: %s\n", (o).err.message);                                                                             \
+        CHECK_INT((o).code, KS_OK);                                                                                              \
+    } while (0)
+
+static void expect_failure(const char *model, enum ks_code code, const char *words)
+{
+    struct ks_agent_http_options opt = options(model);
+    struct outcome o = run(&opt, 0);
+    if (o.code != code || !strstr(o.err.message, words))
+        printf("%s: %s\n", model, o.code == KS_OK ? "no error" : o.err.message);
+    CHECK_INT(o.code, code);
+    CHECK_CONTAINS(o.err.message, words);
+    CHECK(o.seconds < BOUND_S);
+    CHECK(o.p.source == NULL);
+    for (const char *c = o.err.message; *c; c++)
+        CHECK((unsigned char)*c >= ' '); /* nothing of the endpoint's reaches a terminal as an escape */
+    ks_proposal_release(&o.p);
+}
+
+TEST(answers_that_are_none_are_tried_again_and_named)
+{
+    server_start();
+    expect_failure("not-json", KS_ERR_PROTOCOL, "holds no choice");
+    expect_failure("broken-json", KS_ERR_PROTOCOL, "not JSON");
+    expect_failure("closes-the-json", KS_ERR_PROTOCOL, "not JSON");
+    expect_failure("empty-choices", KS_ERR_PROTOCOL, "no choice");
+    expect_failure("no-choices", KS_ERR_PROTOCOL, "no choice");
+    expect_failure("array", KS_ERR_PROTOCOL, "no choice");
+    expect_failure("empty-body", KS_ERR_PROTOCOL, "not JSON");
+    expect_failure("null-message", KS_ERR_PROTOCOL, "no choice");
+    expect_failure("error-in-200", KS_ERR_PROTOCOL, "the upstream is gone");
+    expect_failure("stream-of-nothing", KS_ERR_PROTOCOL, "not of the API's form");
+    expect_failure("negative-index", KS_ERR_PROTOCOL, "not of the API's form");
+    expect_failure("far-index", KS_ERR_PROTOCOL, "not of the API's form");
+}
+
+TEST(connections_that_break_are_tried_again_and_named)
+{
+    expect_failure("cut-stream", KS_ERR_PROTOCOL, "cut off");
+    expect_failure("cut-head", KS_ERR_IO, "no answer");
+    expect_failure("nothing", KS_ERR_IO, "no answer");
+    expect_failure("not-http", KS_ERR_IO, "no answer");
+    expect_failure("drip", KS_ERR_TIMEOUT, "no answer in time");
+    expect_failure("silence", KS_ERR_TIMEOUT, "no answer in time");
+}
+
+TEST(refusals_are_named_and_only_passing_ones_tried_again)
+{
+    expect_failure("429-storm", KS_ERR_PROTOCOL, "status 429: slow down");
+    expect_failure("429-for-an-hour", KS_ERR_PROTOCOL, "status 429");
+    expect_failure("500-storm", KS_ERR_PROTOCOL, "status 500");
+    expect_failure("401", KS_ERR_DENIED, "status 401: no such key: [redacted]");
+    expect_failure("404", KS_ERR_PROTOCOL, "status 404");
+    expect_failure("redirect", KS_ERR_PROTOCOL, "status 302");
+    expect_failure("huge", KS_ERR_LIMIT, "larger than");
+    expect_failure("huge-event", KS_ERR_LIMIT, "larger than");
+    expect_failure("no-calls", KS_ERR_PROTOCOL, "neither text nor a tool call");
+    expect_failure("only-reads", KS_ERR_LIMIT, "without an evaluation");
+}
+
+TEST(what_passes_is_got_over)
+{
+    static const char *const models[] = {"429-thrice", "old-server", "wrong-calls"};
+    for (size_t i = 0; i < 3; i++) {
+        struct ks_agent_http_options opt = options(models[i]);
+        opt.retries = 3;
+        struct outcome o = run(&opt, 0);
+        CHECK_OK_MESSAGE(o);
+        CHECK_STR(o.p.source, "int z;\n");
+        CHECK_STR(o.p.hypothesis, "h");
+        ks_proposal_release(&o.p);
+    }
+}
+
+TEST(talk_is_a_claim_and_no_verdict)
+{
+    struct ks_agent_http_options opt = options("only-talk");
+    struct outcome o = run(&opt, 0);
+    CHECK_OK_MESSAGE(o);
+    CHECK(o.p.claims_limit);
+    CHECK(o.p.source == NULL);
+    ks_proposal_release(&o.p);
+}
+
+TEST(budgets_stop_before_they_are_passed)
+{
+    struct ks_agent_http_options opt = options("only-reads");
+    opt.max_tokens = 6000;
+    struct outcome o = run(&opt, 0);
+    CHECK_OK_MESSAGE(o);
+    CHECK_STR(o.stopped_by, "tokens");
+    CHECK(o.spend.tokens_in + o.spend.tokens_out <= 6000 && o.spend.requests > 0);
+    ks_proposal_release(&o.p);
+    opt = options("only-reads");
+    opt.max_usd = 1;
+    opt.prices = KSCC_SOURCE_DIR "/rewriter/http/prices.json";
+    o = run(&opt, 0); /* no price for that model */
+    CHECK_INT(o.code, KS_ERR_NOT_FOUND);
+    CHECK_CONTAINS(o.err.message, "no price");
+    opt.model = "gpt-4o"; /* answers well; a request costs 1000 x 2.5 + 100 x 10 USD a million */
+    opt.max_usd = 0.0001;
+    o = run(&opt, 0);
+    CHECK_OK_MESSAGE(o);
+    CHECK_STR(o.stopped_by, "money");
+    CHECK_INT(o.spend.requests, 0);
+    opt.max_usd = 1;
+    o = run(&opt, 0);
+    CHECK_STR(o.p.source, "int z;\n");
+    CHECK_NEAR(o.spend.money_usd, 0.0035, 1e-9);
+    ks_proposal_release(&o.p);
+}
+
+TEST(the_searchs_end_bounds_a_request)
+{
+    struct ks_agent_http_options opt = options("silence");
+    opt.request_timeout_s = 300;
+    struct outcome o = run(&opt, 2);
+    CHECK_INT(o.code, KS_ERR_TIMEOUT);
+    CHECK(o.seconds < 30);
+    opt.endpoint = "http://127.0.0.1:1";
+    o = run(&opt, 0);
+    CHECK_INT(o.code, KS_ERR_IO);
+    opt.endpoint = "file:///etc/passwd";
+    o = run(&opt, 0);
+    CHECK_INT(o.code, KS_ERR_USAGE);
+}
+
+TEST(old_turns_give_way_and_calls_keep_their_answers)
+{
+    struct ks_agent_http_options opt = options("only-reads"); /* the server refuses a call without its answer */
+    opt.context_tokens = 3000;
+    opt.max_tokens = 45000;
+    struct outcome o = run(&opt, 0);
+    CHECK_OK_MESSAGE(o);
+    CHECK_STR(o.stopped_by, "tokens");
+    CHECK(o.spend.requests > 10);
+    ks_proposal_release(&o.p);
+    close(input);
+    struct ks_err err;
+    CHECK_OK(ks_dir_remove(dir, &err));
+}
+
+TEST_MAIN
