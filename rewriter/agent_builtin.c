@@ -11,18 +11,6 @@
  * keeps the texts of the others when it proposes one, and tries the most promising of them before it goes on.  Apart from those
  * it has no state: what it does is a function of the views it was given. */
 
-void ks_proposal_release(struct ks_proposal *p)
-{
-    if (!p)
-        return;
-    free(p->hypothesis);
-    free(p->transform);
-    free(p->source);
-    ks_json_free(p->log);
-    ks_json_free(p->conversation);
-    *p = (struct ks_proposal){.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
-}
-
 /* What past trials say about one site. */
 struct lesson {
     bool wrong;          /* an edit of this kind was incorrect here */

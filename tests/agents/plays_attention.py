@@ -27,7 +27,7 @@ def reply(turn, request):
                           ("edit", {"old": LOOP, "new": PAIRS % ""}), ("evaluate", {"label": "pairs of halves"})]}
     if turn == 2:
         assert '"failed_gate":"numerics"' in last(request), last(request)
-        return {"text": "The scale was lost.", "calls": [("edit", {"old": "= sum;", "new": "= sum * scale;"}),
+        return {"text": "The scale was lost.", "calls": [("edit", {"old": "+ j] = sum;", "new": "+ j] = sum * scale;"}),
                                                         ("state_hypothesis", {"layer": "memory-access", "hypothesis": WHY, "predicted_speedup": 1.3}),
                                                         ("evaluate", {"label": "pairs of halves, scaled"})]}
     if turn == 3:

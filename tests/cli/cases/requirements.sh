@@ -8,6 +8,7 @@ for name in $(grep '^| R-' $list | grep -oE '`[a-z]+\.[A-Za-z0-9_]+(:[a-z0-9_]+)
   unit.*:*) file=${name#unit.}; grep -q "^TEST(${name#*:})" "tests/unit/${file%%:*}.c" ;;
   unit.*) [ -e "tests/unit/${name#unit.}.c" ] ;;
   zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;;
+  fuzz.*) [ -e "tests/fuzz/fuzz_${name#fuzz.}.c" ] ;;
   recheck.*) [ -e "tests/recheck/${name#recheck.}.cpp" ] ;;
   emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] || grep -q "NAME $name " tests/emulated/CMakeLists.txt ;;
   *) grep -q "NAME $name " "tests/${name%%.*}/CMakeLists.txt" ;;
