@@ -22,7 +22,11 @@ struct ks_case {
     double doubt; /* product of 1 - weight */
     double heaviest;
     size_t heaviest_at;
-    double local_gain; /* largest speed-up of the kernel that counters allow to hope for; 0: not known */
+    double handicap;    /* part of the instructions that only the compiler's ignorance costs, [0,1]; layer compilation */
+    bool matrix_units;  /* see shares.h */
+    double own_traffic; /* see shares.h */
+    double entry_share; /* part of the entry's time that goes to launches and hand-overs; 0: not known */
+    double local_gain;  /* largest speed-up of the kernel that counters allow to hope for; 0: not known */
 };
 
 /* node: the place, NULL: the kernel's or entry's name.  weight 0 adds evidence that does not speak for the layer.  fmt: one

@@ -1,6 +1,7 @@
 #include "analyzer/hypothesis.h"
 
 #include "analyzer/evidence.h"
+#include "analyzer/shares.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -9,6 +10,11 @@
 
 /* Below this a hypothesis is not worth a remark. */
 #define KS_MIN_SCORE 0.1
+/* Counters alone give a hypothesis from this share on. */
+#define KS_SHARE_SPEAKS    0.3
+#define KS_SCORE_CONST     0.0
+#define KS_SCORE_SUSPICION 0.6
+#define KS_SCORE_SHARE     0.9
 /* Notes under one remark. */
 #define KS_MAX_NOTES       3
 #define KS_MIN_NOTE_WEIGHT 0.05
@@ -140,49 +146,92 @@ static double bound_of_entry(double share, double gain)
     return 1.0 / (1.0 - share + share / gain);
 }
 
-/* What the device says limits the kernel, put to the layers that can change it. */
-static void add_bound(struct ks_case *c, enum ks_layer layer)
+/* ---- scores ---- */
+
+static double log_odds(double p)
+{
+    p = ks_clamp(p, 0.01, 0.99);
+    return log(p / (1.0 - p));
+}
+
+/* One number of two opinions: what was seen (suspicion) and what the counters' model of time says (share).  The constants come
+ * from the labelled kernels by tests/diagnosis/calibrate.py; docs/EVIDENCE.md says how good they are. */
+static double calibrated(double suspicion, double share)
+{
+    if (!(share >= 0.0))
+        return suspicion;
+    double z = KS_SCORE_CONST + KS_SCORE_SUSPICION * log_odds(suspicion) + KS_SCORE_SHARE * log_odds(share);
+    return 1.0 / (1.0 + exp(-z));
+}
+
+/* What would vanish if the layer were free, and the resource that says so. */
+static double share_of(struct ks_case *c, enum ks_layer layer)
 {
     const char *resource = "";
-    double ratio = ks_counters_bound(&c->counters, layer, &resource), gain = ks_counters_gain_without(&c->counters, layer);
-    if (ratio > 0.0 && c->heaviest > 0.0) { /* it strengthens what the source shows; alone it names no place */
-        size_t speaker = c->heaviest_at;
-        ks_case_add(c, "bound_ratio", ratio, 0.6 * ratio * ratio * ratio * ks_clamp(2.0 * c->heaviest, 0.0, 1.0), NULL,
-                    "%s alone would take %.0f %% of the time", resource, ratio * 100.0);
-        c->heaviest_at = speaker;
+    double alone = 0.0;
+    struct ks_share_hints hints = {.local_free = c->handicap,
+                                   .matrix_units = c->matrix_units,
+                                   .own_traffic = c->own_traffic,
+                                   .max_warps = ks_counters_max_warps(c->profile)};
+    double share = ks_share_if_free(&c->counters, layer, &hints, &resource, &alone);
+    if (!(share >= 0.0))
+        return NAN;
+    size_t speaker = c->heaviest_at;
+    ks_case_add(c, "share_if_free", share, 0.0, NULL, "%.0f %% of the time would vanish if this layer were free%s%s%s",
+                share * 100.0, *resource ? ", most of it " : "", resource, *resource ? "'s" : "");
+    if (*resource && alone > 0.0)
+        ks_case_add(c, "bound_ratio", alone, 0.0, NULL, "%s alone would take %.0f %% of the time", resource, alone * 100.0);
+    if (c->heaviest <= 0.0 && share >= KS_SHARE_SPEAKS) { /* the source shows nothing, the counters do */
+        ks_case_add(c, "unexplained_share", share, 0.05, NULL,
+                    "%s would take %.0f %% of the time alone, and the text does not say why", resource, alone * 100.0);
+        speaker = c->heaviest_at;
     }
-    if (gain >= 1.0)
-        c->local_gain = gain;
+    c->heaviest_at = speaker;
+    c->local_gain = 1.0 / (1.0 - ks_clamp(share, 0.0, 0.95));
+    return share;
+}
+
+static void keep(struct deriving *d, struct ks_case *c, enum ks_layer layer, double share_of_unit, double share, size_t order)
+{
+    double suspicion = 1.0 - c->doubt;
+    double score =
+        calibrated(suspicion, share) * (0.25 + 0.75 * share_of_unit); /* a kernel that takes no time is not worth a round */
+    if (fmax(score, suspicion) < KS_MIN_SCORE || c->heaviest <= 0.0)
+        return;
+    struct ranked r = {.order = order};
+    const struct ks_evidence *main = &c->evidence.data[c->heaviest_at];
+    r.h = (struct ks_hypothesis){.layer = layer,
+                                 .kernel = c->kernel ? c->kernel->name : c->entry->name,
+                                 .score = score,
+                                 .suspicion = suspicion,
+                                 .share = share,
+                                 .line = main->line,
+                                 .col = main->col,
+                                 .len = main->len};
+    r.h.gain_bound = c->kernel ? bound_of_entry(share_of_unit, c->local_gain) : c->local_gain;
+    r.h.text = ks_arena_printf(d->arena, "%s", main->text);
+    r.h.n_evidence = c->evidence.n;
+    r.h.evidence = KS_ARENA_ARRAY(d->arena, struct ks_evidence, c->evidence.n);
+    memcpy(r.h.evidence, c->evidence.data, c->evidence.n * sizeof *r.h.evidence);
+    ks_vec_push(&d->found, r);
 }
 
 static void judge(struct deriving *d, enum ks_layer layer, const struct ks_kernel *k, const struct ks_entry *e, size_t order)
 {
-    struct ks_case c = {.facts = d->facts, .kernel = k, .entry = e, .arena = d->arena, .doubt = 1.0};
-    double share = 1.0;
+    struct ks_case c = {.facts = d->facts, .kernel = k, .entry = e, .arena = d->arena, .doubt = 1.0, .profile = d->profile};
+    double share_of_unit = 1.0, share = NAN;
     if (k) {
         c.ptxas = ptxas_of(d, k);
         ks_counters_read(d->profile, k->name, k->mangled, &c.counters);
         if (d->total_ns > 0.0 && c.counters.total_ns >= 0.0)
-            share = c.counters.total_ns / d->total_ns;
+            share_of_unit = c.counters.total_ns / d->total_ns;
     }
-    c.profile = d->profile;
     layer_functions[layer](&c);
     if (k)
-        add_bound(&c, layer);
-    double score = (1.0 - c.doubt) * (0.25 + 0.75 * share); /* a kernel that takes no time is not worth a round */
-    if (score >= KS_MIN_SCORE && c.heaviest > 0.0) {
-        struct ranked r = {.order = order};
-        const struct ks_evidence *main = &c.evidence.data[c.heaviest_at];
-        const char *name = k ? k->name : e->name;
-        r.h = (struct ks_hypothesis){
-            .layer = layer, .kernel = name, .score = score, .line = main->line, .col = main->col, .len = main->len};
-        r.h.gain_bound = k ? bound_of_entry(share, c.local_gain) : c.local_gain;
-        r.h.text = ks_arena_printf(d->arena, "%s", main->text);
-        r.h.n_evidence = c.evidence.n;
-        r.h.evidence = KS_ARENA_ARRAY(d->arena, struct ks_evidence, c.evidence.n);
-        memcpy(r.h.evidence, c.evidence.data, c.evidence.n * sizeof *r.h.evidence);
-        ks_vec_push(&d->found, r);
-    }
+        share = share_of(&c, layer);
+    else
+        share = c.entry_share > 0.0 ? c.entry_share : (double)NAN;
+    keep(d, &c, layer, share_of_unit, share, order);
     ks_vec_release(&c.evidence);
 }
 
@@ -237,6 +286,8 @@ void ks_hypotheses_to_diags(const struct ks_hypotheses *h, const struct ks_facts
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct ks_hypothesis *x = &h->data[i];
+        if (x->score < KS_MIN_SCORE) /* its evidence is there for questions; as a remark it would mislead */
+            continue;
         ks_diags_add(out, KS_SEV_REMARK, facts->path, x->line, x->col, x->len, ks_layer_text(x->layer), "%s: %s", x->kernel,
                      x->text);
         const struct ks_evidence *e = next_note(x, NULL);
@@ -266,6 +317,9 @@ struct ks_json *ks_hypotheses_to_json(const struct ks_hypotheses *h, const struc
         ks_json_set_str(j, "layer", ks_layer_text(x->layer));
         ks_json_set_str(j, "kernel", x->kernel);
         ks_json_set_num(j, "score", round(x->score * 1000.0) / 1000.0);
+        ks_json_set_num(j, "suspicion", round(x->suspicion * 1000.0) / 1000.0);
+        if (x->share >= 0.0)
+            ks_json_set_num(j, "share_if_free", round(x->share * 1000.0) / 1000.0);
         if (x->gain_bound > 0.0)
             ks_json_set_num(j, "gain_bound", round(x->gain_bound * 100.0) / 100.0);
         else

@@ -2,7 +2,8 @@
 #define KS_ANALYZER_HYPOTHESIS_H
 
 /* Facts, ptxas and device counters become hypotheses: which layer holds which kernel back, how strongly (score in [0,1]) and on
- * what evidence, each piece with a place in the user's file.  Scores are comparable within one unit only.  Order: score
+ * what evidence, each piece with a place in the user's file.  A score means the share of the
+ * entry's time that would vanish if the layer were free (calibrated: docs/EVIDENCE.md).  Order: score
  * descending, then kernel order, then layer order, so the list is deterministic. */
 
 #include "analyzer/facts.h"
@@ -20,7 +21,9 @@ struct ks_evidence {
 struct ks_hypothesis {
     enum ks_layer layer;
     const char *kernel; /* name, or the entry for operator-boundary */
-    double score;       /* [0,1] */
+    double score;       /* [0,1]: the share of the time that would vanish if the layer were free, as far as is known */
+    double suspicion;   /* [0,1]: what source, ptxas and single counters say on their own */
+    double share;       /* [0,1]: what the counters' model of time says on its own; NAN: no counters */
     double gain_bound;  /* largest speed-up of the entry this layer alone could give, >= 1; 0: not known */
     char *text;         /* the remark's sentence */
     struct ks_evidence *evidence;

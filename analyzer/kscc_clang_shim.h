@@ -24,9 +24,10 @@
 #define __NV_THREAD_SCOPE_DEVICE  3
 #define __NV_THREAD_SCOPE_SYSTEM  4
 
-#ifndef __managed__
+#undef __managed__
 #define __managed__ __device__
-#endif
+#undef __CUDACC__ /* clang leaves it empty, and "#if __CUDACC__" wants a value */
+#define __CUDACC__ 1
 #define _CG_CLUSTER_INTRINSICS_AVAILABLE
 
 using std::isfinite;
@@ -67,6 +68,52 @@ template <class T> static inline __attribute__((device)) void __stwb(T *p, T v)
 template <class T> static inline __attribute__((device)) void __stwt(T *p, T v)
 {
     *p = v;
+}
+/* Cache-hinted loads of the types that clang's header leaves out. */
+#define KSCC_HINTED_LOAD(name)                                                                                                   \
+    template <class T> static inline __attribute__((device)) T name(const T *p)                                                  \
+    {                                                                                                                            \
+        return *p;                                                                                                               \
+    }
+KSCC_HINTED_LOAD(__ldca)
+KSCC_HINTED_LOAD(__ldcg)
+KSCC_HINTED_LOAD(__ldcs)
+KSCC_HINTED_LOAD(__ldcv)
+KSCC_HINTED_LOAD(__ldlu)
+
+/* Builtin atomics of toolkit 12.8 and later. */
+#define KSCC_ATOMIC(name)                                                                                                        \
+    template <class T, class U, class... R> static inline __attribute__((device)) T name(T *p, U v, R...)                        \
+    {                                                                                                                            \
+        T old = *p;                                                                                                              \
+        *p = old + (T)v;                                                                                                         \
+        return old;                                                                                                              \
+    }
+KSCC_ATOMIC(__nv_atomic_fetch_add)
+KSCC_ATOMIC(__nv_atomic_fetch_sub)
+KSCC_ATOMIC(__nv_atomic_fetch_min)
+KSCC_ATOMIC(__nv_atomic_fetch_max)
+KSCC_ATOMIC(__nv_atomic_fetch_and)
+KSCC_ATOMIC(__nv_atomic_fetch_or)
+KSCC_ATOMIC(__nv_atomic_fetch_xor)
+KSCC_ATOMIC(__nv_atomic_exchange_n)
+template <class T, class... R> static inline __attribute__((device)) T __nv_atomic_load_n(T *p, R...)
+{
+    return *p;
+}
+template <class T, class U, class... R> static inline __attribute__((device)) void __nv_atomic_store_n(T *p, U v, R...)
+{
+    *p = v;
+}
+template <class T, class... R>
+static inline __attribute__((device)) bool __nv_atomic_compare_exchange_n(T *p, T *expected, T v, R...)
+{
+    bool same = *p == *expected;
+    *(same ? p : expected) = same ? v : *p;
+    return same;
+}
+template <class... R> static inline __attribute__((device)) void __nv_atomic_thread_fence(R...)
+{
 }
 static inline __attribute__((device)) float __tanhf(float x)
 {

@@ -2,10 +2,15 @@
 
 #include "analyzer/evidence.h"
 
+#include "analyzer/expand.h"
+#include "analyzer/kernels.h"
 #include "analyzer/poly.h"
 #include "base/str.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define KS_REGISTERS_PER_SM 65536
 #define KS_WARPS_PER_SM     64
@@ -28,8 +33,41 @@ static void add_pointers(struct ks_case *c)
     for (size_t i = 0; i < k->n_accesses; i++)
         writes |= k->accesses[i].is_write && ks_access_is_global(&k->accesses[i]);
     if (n)
-        ks_case_add(c, "params_without_restrict", n, pointers > 1 && writes ? 0.18 : 0.05, first->decl,
+        ks_case_add(c, "params_without_restrict", n, pointers > 1 && writes ? 0.1 : 0.05, first->decl,
                     "the compiler must assume that '%s' overlaps with what other pointers write", first->name);
+}
+
+/* "#pragma unroll 1" before the loop, preprocessor lines between them skipped. */
+static bool keeps_rolled(const struct ks_case *c, const struct ks_loop *l)
+{
+    const char *source = c->facts->source;
+    size_t end = l->node->span.begin;
+    while (end > 0) {
+        while (end > 0 && isspace((unsigned char)source[end - 1]))
+            end--;
+        size_t begin = end;
+        while (begin > 0 && source[begin - 1] != '\n')
+            begin--;
+        size_t at = begin + strspn(source + begin, " \t");
+        if (source[at] != '#')
+            return false;
+        KS_AUTO_FREE char *line = ks_xstrndup(source + at, end - at);
+        const char *unroll = strstr(line, "pragma") ? strstr(line, "unroll") : NULL;
+        if (unroll)
+            return strtol(unroll + strcspn(unroll, "0123456789\0"), NULL, 10) == 1;
+        end = begin;
+    }
+    return false;
+}
+
+/* Does a variable other than a loop's occur in it? */
+static bool uses_symbol(const struct ks_poly *p)
+{
+    for (size_t i = 0; i < p->n_terms; i++)
+        for (size_t k = 0; k < p->terms[i].n_factors; k++)
+            if (p->terms[i].factors[k].kind != KS_VAR_LOOP)
+                return true;
+    return false;
 }
 
 static void add_loops(struct ks_case *c)
@@ -94,18 +132,159 @@ static void add_extents(struct ks_case *c)
     if (n)
         ks_case_add(c, "runtime_extents", n, 0.3, first->decl,
                     "every launch passes %lld for '%s', which the compiler does not know", (long long)first_value, first->name);
+    if (n)
+        c->handicap = fmax(c->handicap, 0.3);
 }
+
+/* ---- what keeps values out of registers ---- */
+
+/* Local arrays whose index is not a constant once short loops are unrolled. */
+static void add_local_arrays(struct ks_case *c)
+{
+    int n = 0;
+    const struct ks_access *first = NULL;
+    for (size_t i = 0; i < c->kernel->n_accesses; i++) {
+        const struct ks_access *a = &c->kernel->accesses[i];
+        bool unrolls = true;
+        for (const struct ks_loop *l = a->loop; l; l = l->outer)
+            unrolls &= !ks_poly_uses(&a->index, KS_VAR_LOOP, l->variable) ||
+                       (l->trip_count >= 0 && l->trip_count <= KS_UNROLL_TRIPS && !keeps_rolled(c, l));
+        bool is_plain = a->index.known && !a->index.has_opaque && !uses_symbol(&a->index);
+        if (a->space == KS_SPACE_LOCAL && !(is_plain && unrolls) && n++ == 0)
+            first = a;
+    }
+    if (!n)
+        return;
+    bool measured = c->counters.local_requests >= 0.0, happens = c->counters.local_requests > 0.0;
+    ks_case_add(c, "local_array_indices", n, measured ? happens ? 0.6 : 0.0 : 0.5, first->node,
+                "'%s' is indexed by values known only at run time, so it lies in local memory and not in registers",
+                first->buffer ? first->buffer->name : "an array");
+}
+
+struct obstacles {
+    const struct ks_case *c;
+    int calls, indirect, is_volatile, switches;
+    const struct ks_node *call, *pointer, *variable, *branch;
+};
+
+/* The text between the end of the function before and the name of f's parameters says it is kept out of line. */
+static bool is_kept_out(const struct ks_case *c, const struct ks_node *call)
+{
+    for (size_t i = 0; i < c->facts->n_functions; i++) {
+        const struct ks_node *f = c->facts->functions[i];
+        if (!ks_streq(f->name, call->name))
+            continue;
+        size_t begin = f->span.begin;
+        while (begin > 0 && c->facts->source[begin - 1] != '\n')
+            begin--;
+        size_t end = f->n_children && f->children[0] ? f->children[0]->span.begin : f->span.end;
+        KS_AUTO_FREE char *head = ks_xstrndup(c->facts->source + begin, end > begin ? end - begin : 0);
+        return strstr(head, "noinline") != NULL || (f->in_macro && strstr(head, "NOINLINE"));
+    }
+    return false;
+}
+
+static bool is_function_pointer(const struct ks_symbol *s)
+{
+    bool variable = s->kind == KS_SYM_LOCAL || s->kind == KS_SYM_PARAM || s->kind == KS_SYM_DEVICE || s->kind == KS_SYM_CONSTANT;
+    return variable && s->type && (strstr(s->type->canonical, "(*)") || strstr(s->type->canonical, "(*["));
+}
+
+static bool visit_obstacle(const struct ks_node *n, void *data)
+{
+    struct obstacles *o = data;
+    const struct ks_kernel *k = o->c->kernel;
+    bool in_loop = ks_loop_around(k->loops, k->n_loops, n) != NULL;
+    if (n->kind == KS_NODE_CALL && in_loop && n->name && is_kept_out(o->c, n) && o->calls++ == 0)
+        o->call = n;
+    const struct ks_node *callee = n->kind == KS_NODE_CALL && n->callee ? ks_node_strip(n->callee) : NULL;
+    while (callee && callee->kind == KS_NODE_SUBSCRIPT)
+        callee = ks_node_strip(callee->children[0]);
+    const struct ks_symbol *target = callee && callee->kind == KS_NODE_DECL_REF ? callee->symbol
+                                     : n->kind == KS_NODE_CALL                  ? n->symbol
+                                                                                : NULL;
+    if (n->kind == KS_NODE_CALL && in_loop && target && is_function_pointer(target) && o->indirect++ == 0)
+        o->pointer = n;
+    if (n->kind == KS_NODE_VAR && n->type && (n->type->is_volatile || (n->type->element && n->type->element->is_volatile)) &&
+        o->is_volatile++ == 0)
+        o->variable = n;
+    if (n->kind == KS_NODE_SWITCH && in_loop && ks_node_thread_mask(n->children[0]) == 0 && o->switches++ == 0)
+        o->branch = n;
+    return true;
+}
+
+static void add_obstacles(struct ks_case *c)
+{
+    struct obstacles o = {.c = c};
+    ks_node_walk(c->kernel->body, visit_obstacle, &o);
+    for (size_t i = 0; i < c->kernel->n_params; i++) {
+        const struct ks_type *t = c->kernel->params[i]->type;
+        if (t && t->kind == KS_TYPE_POINTER && t->element && t->element->is_volatile && o.is_volatile++ == 0)
+            o.variable = c->kernel->params[i]->decl;
+    }
+    if (o.calls)
+        ks_case_add(c, "calls_kept_out_of_line", o.calls, 0.6, o.call, "%s() is kept out of line and called in every iteration",
+                    o.call->name);
+    if (o.indirect)
+        ks_case_add(c, "indirect_calls", o.indirect, 0.6, o.pointer,
+                    "what is called here in every iteration is known only at run time");
+    if (o.is_volatile)
+        ks_case_add(c, "volatile_values", o.is_volatile, 0.55, o.variable,
+                    "a volatile value is loaded and stored at every use, and stays in no register");
+    if (o.switches)
+        ks_case_add(c, "uniform_switch_in_loop", o.switches, 0.4, o.branch,
+                    "every iteration asks again for what is the same in the whole launch");
+    if (o.calls || o.indirect)
+        c->handicap = fmax(c->handicap, 0.6);
+    if (o.is_volatile)
+        c->handicap = fmax(c->handicap, 0.5);
+    if (o.switches)
+        c->handicap = fmax(c->handicap, 0.45);
+}
+
+/* Loops of a short fixed length that a pragma keeps rolled. */
+static void add_rolled(struct ks_case *c)
+{
+    int n = 0;
+    const struct ks_loop *first = NULL;
+    for (size_t i = 0; i < c->kernel->n_loops; i++) {
+        const struct ks_loop *l = &c->kernel->loops[i];
+        if (!l->has_inner && keeps_rolled(c, l) && n++ == 0)
+            first = l;
+    }
+    if (!n)
+        return;
+    ks_case_add(c, "loops_kept_rolled", n, 0.5, first->node,
+                "this loop is kept rolled, so each short turn pays for counter and branch");
+    c->handicap = fmax(c->handicap, 0.5);
+}
+
+static void add_ptxas(struct ks_case *c, const struct ks_ptxas_info *p);
 
 void ks_case_compilation(struct ks_case *c)
 {
+    add_local_arrays(c);
+    add_obstacles(c);
+    add_rolled(c);
     add_pointers(c);
     if (!c->kernel->has_launch_bounds)
-        ks_case_add(c, "missing_launch_bounds", 1.0, 0.06, NULL, "the compiler does not know how many threads a block has");
+        ks_case_add(c, "missing_launch_bounds", 1.0, 0.03, NULL, "the compiler does not know how many threads a block has");
     add_loops(c);
     add_extents(c);
     const struct ks_ptxas_info *p = c->ptxas;
-    if (!p)
-        return;
+    if (p)
+        add_ptxas(c, p);
+    if (c->counters.local_requests > 0.0) {
+        double lines =
+            c->counters.load_requests + c->counters.store_requests + c->counters.shared_loads + c->counters.shared_stores;
+        double share = c->counters.local_requests / (c->counters.local_requests + ks_clamp(lines, 0.0, 1e18));
+        ks_case_add(c, "local_request_ratio", share, 0.8 * share, NULL, "%.0f %% of the memory requests go to local memory",
+                    share * 100.0);
+    }
+}
+
+static void add_ptxas(struct ks_case *c, const struct ks_ptxas_info *p)
+{
     if (p->registers >= 0) {
         double warps = floor((double)KS_REGISTERS_PER_SM / (ceil(ks_clamp(p->registers, 1, 255) / 8.0) * 8.0 * 32.0));
         double ratio = ks_clamp(warps / KS_WARPS_PER_SM, 0.0, 1.0);
@@ -115,8 +294,11 @@ void ks_case_compilation(struct ks_case *c)
                         "%d registers a thread leave room for %.0f of %d warps", p->registers, warps, KS_WARPS_PER_SM);
     }
     int spill = (p->spill_store_bytes > 0 ? p->spill_store_bytes : 0) + (p->spill_load_bytes > 0 ? p->spill_load_bytes : 0);
-    if (spill)
-        ks_case_add(c, "spill_bytes", spill, 0.6, NULL, "%d bytes of registers are spilled to local memory", spill);
+    if (spill) {
+        ks_case_add(c, "spill_bytes", spill, spill >= 64 ? 0.85 : 0.6, NULL, "%d bytes of registers are spilled to local memory",
+                    spill);
+        c->handicap = fmax(c->handicap, ks_clamp(0.3 + spill / 400.0, 0.3, 0.8));
+    }
     if (p->stack_bytes > 0)
         ks_case_add(c, "stack_bytes", p->stack_bytes, 0.3, NULL, "%d bytes of local memory a thread", p->stack_bytes);
 }

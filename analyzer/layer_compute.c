@@ -3,6 +3,7 @@
 #include "analyzer/evidence.h"
 
 #include "analyzer/kernels.h"
+#include "analyzer/poly.h"
 #include "analyzer/usage.h"
 #include "base/str.h"
 
@@ -12,8 +13,9 @@
 
 struct product {
     const struct ks_kernel *k;
-    const struct ks_loop *loop;
-    bool found, half;
+    const struct ks_loop *loop; /* the loop that the first one stands in, innermost long one */
+    size_t n;
+    bool half, bytes;
 };
 
 static bool is_float(const struct ks_type *t)
@@ -21,50 +23,85 @@ static bool is_float(const struct ks_type *t)
     return t && (t->kind == KS_TYPE_FLOAT || t->kind == KS_TYPE_HALF || t->kind == KS_TYPE_BF16 || t->kind == KS_TYPE_DOUBLE);
 }
 
-/* acc += x * y, acc = fma(x, y, acc): two buffers that move with the loop, one of them shared by threads. */
+/* The arrays that a factor comes from, locals followed to their initialiser. */
+struct sources {
+    const struct ks_kernel *k;
+    const struct ks_symbol *first, *second;
+    bool moves, shared, half, bytes;
+    int depth;
+};
+
+static bool visit_source(const struct ks_node *n, void *data)
+{
+    struct sources *s = data;
+    for (size_t i = 0; i < s->k->n_accesses; i++) {
+        const struct ks_access *a = &s->k->accesses[i];
+        if (a->node != n || a->call || !a->buffer || a->space == KS_SPACE_LOCAL)
+            continue;
+        s->second = s->first && a->buffer != s->first ? a->buffer : s->second;
+        s->first = s->first ? s->first : a->buffer;
+        s->shared |= a->block_reuse || a->space == KS_SPACE_SHARED;
+        enum ks_type_kind kind = a->element ? a->element->kind : KS_TYPE_OTHER;
+        s->half |= kind == KS_TYPE_HALF || kind == KS_TYPE_BF16;
+        s->bytes |= kind == KS_TYPE_INT && a->element->size_bytes == 1;
+    }
+    const struct ks_symbol *v = n->kind == KS_NODE_DECL_REF ? n->symbol : NULL;
+    bool follows = v && v->kind == KS_SYM_LOCAL && v->decl && v->decl->n_children && s->depth < 4;
+    if (follows) {
+        s->depth++;
+        ks_node_walk(v->decl->children[0], visit_source, s);
+        s->depth--;
+    }
+    return true;
+}
+
+static bool has_product(const struct ks_node *n)
+{
+    n = ks_node_strip(n);
+    if (ks_node_is(n, KS_NODE_BINARY, "*"))
+        return true;
+    return n->kind == KS_NODE_CALL && n->name && (strstr(n->name, "fma") || strstr(n->name, "mul"));
+}
+
+/* acc += x * y, acc = fma(x, y, acc): two arrays, inside a long loop that all threads run alike, shared by threads. */
 static bool visit_product(const struct ks_node *n, void *data)
 {
     struct product *p = data;
-    const struct ks_node *value = NULL;
-    if (ks_node_is(n, KS_NODE_BINARY, "+=") || ks_node_is(n, KS_NODE_BINARY, "="))
-        value = n->children[1];
-    bool is_fma = value && ks_node_is(n, KS_NODE_BINARY, "=") && value->kind == KS_NODE_CALL && value->name &&
-                  (strstr(value->name, "fma") != NULL);
-    if (!value || (!ks_streq(n->op, "+=") && !is_fma) || !is_float(n->type))
+    bool adds = ks_node_is(n, KS_NODE_BINARY, "+="), assigns = ks_node_is(n, KS_NODE_BINARY, "=");
+    if ((!adds && !assigns) || !n->type || !(is_float(n->type) || n->type->kind == KS_TYPE_INT))
         return true;
-    const struct ks_symbol *first = NULL;
-    bool two = false, shared = false;
-    for (size_t i = 0; i < p->k->n_accesses; i++) {
-        const struct ks_access *a = &p->k->accesses[i];
-        if (a->loop != p->loop || a->loop_invariant || a->call || !ks_node_inside(a->node, value))
-            continue;
-        two |= first && a->buffer != first;
-        first = first ? first : a->buffer;
-        shared |= a->block_reuse;
-        p->half |= a->element && (a->element->kind == KS_TYPE_HALF || a->element->kind == KS_TYPE_BF16);
-    }
-    p->found |= two && shared;
+    const struct ks_node *value = n->children[1];
+    bool sums =
+        assigns && value->kind == KS_NODE_CALL && value->name && (strstr(value->name, "fma") || strstr(value->name, "add"));
+    if (!sums && !(adds && has_product(value)))
+        return true;
+    const struct ks_loop *l = ks_loop_around(p->k->loops, p->k->n_loops, n);
+    while (l && !(ks_loop_is_long(l) && l->lane_uniform))
+        l = l->outer;
+    struct sources s = {.k = p->k};
+    ks_node_walk(value, visit_source, &s);
+    if (!l || !s.second || !s.shared)
+        return true;
+    p->loop = p->loop ? p->loop : l;
+    p->n++;
+    p->half |= s.half;
+    p->bytes |= s.bytes && n->type->kind == KS_TYPE_INT;
     return true;
+}
+
+static struct product products_of(const struct ks_case *c)
+{
+    struct product p = {.k = c->kernel};
+    ks_node_walk(c->kernel->body, visit_product, &p);
+    return p;
 }
 
 const struct ks_loop *ks_case_matmul_loop(const struct ks_case *c, size_t *ret_n, bool *ret_half)
 {
-    const struct ks_loop *first = NULL;
-    *ret_n = 0;
-    *ret_half = false;
-    for (size_t i = 0; i < c->kernel->n_loops; i++) {
-        const struct ks_loop *l = &c->kernel->loops[i];
-        struct product p = {.k = c->kernel, .loop = l};
-        if (l->has_inner || !l->lane_uniform || !ks_loop_is_long(l))
-            continue;
-        ks_node_walk(l->node, visit_product, &p);
-        if (!p.found)
-            continue;
-        first = first ? first : l;
-        *ret_half |= p.half;
-        ++*ret_n;
-    }
-    return first;
+    struct product p = products_of(c);
+    *ret_n = p.n;
+    *ret_half = p.half;
+    return p.loop;
 }
 
 /* ---- single operations ---- */
@@ -130,13 +167,20 @@ static bool visit_operation(const struct ks_node *n, void *data)
 
 void ks_case_compute(struct ks_case *c)
 {
-    size_t n_products;
-    bool half;
-    const struct ks_loop *product = ks_case_matmul_loop(c, &n_products, &half);
+    struct product found = products_of(c);
+    size_t n_products = found.n;
+    bool half = found.half;
+    const struct ks_loop *product = found.loop;
+    c->matrix_units = product && (half || found.bytes) && !c->kernel->uses_tensor_cores;
     if (product && !c->kernel->uses_tensor_cores)
-        ks_case_add(c, "matmul_loops", (double)n_products, half ? 0.7 : 0.4, product->node,
-                    "this loop multiplies two arrays and adds up, %s",
-                    half ? "with inputs in half precision and scalar arithmetic" : "one product at a time");
+        ks_case_add(c, "matmul_loops", (double)n_products,
+                    half          ? 0.7
+                    : found.bytes ? 0.6
+                                  : 0.4,
+                    product->node, "this loop multiplies two arrays and adds up, %s",
+                    half          ? "with inputs in half precision and scalar arithmetic"
+                    : found.bytes ? "with inputs of one byte and one product at a time"
+                                  : "one product at a time");
     else if (product)
         ks_case_add(c, "matmul_loops", (double)n_products, 0.1, product->node, "this loop multiplies two arrays and adds up");
     if (c->kernel->uses_tensor_cores)

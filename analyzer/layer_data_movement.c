@@ -134,6 +134,34 @@ static void add_passes(struct ks_case *c)
                     "the elements of '%s' are read from global memory in %d passes", where->buffer->name, most);
 }
 
+static double runs_of(const struct ks_access *a)
+{
+    double n = 1.0;
+    for (const struct ks_loop *l = a->loop; l; l = l->outer)
+        n *= l->trip_count > 0 ? (double)l->trip_count : 8.0;
+    return n;
+}
+
+/* Part of the global accesses that goes to buffers which the kernel writes in one loop and reads in another. */
+static double own_share(const struct ks_kernel *k)
+{
+    double own = 0.0, all = 0.0;
+    for (size_t i = 0; i < k->n_accesses; i++) {
+        const struct ks_access *a = &k->accesses[i];
+        bool reads = false, writes = false;
+        if (!ks_access_is_global(a) || !a->buffer)
+            continue;
+        for (size_t j = 0; j < k->n_accesses; j++) {
+            const struct ks_access *b = &k->accesses[j];
+            reads |= b->buffer == a->buffer && b->is_read && !b->is_atomic && b->node != a->node && b->loop != a->loop;
+            writes |= b->buffer == a->buffer && b->is_write && !b->is_atomic;
+        }
+        all += runs_of(a);
+        own += reads && writes ? runs_of(a) : 0.0;
+    }
+    return all > 0.0 ? ks_clamp(own / all, 0.0, 0.9) : 0.0;
+}
+
 static void add_repeats(struct ks_case *c)
 {
     const struct ks_kernel *k = c->kernel;
@@ -167,6 +195,7 @@ static void add_repeats(struct ks_case *c)
     if (repeats)
         ks_case_add(c, "repeated_reads", repeats, 0.1, repeat->node, "the same element of '%s' is read again by the same thread",
                     repeat->buffer->name);
+    c->own_traffic = own_output ? own_share(k) : 0.0;
     if (own_output)
         ks_case_add(c, "reads_own_output", own_output, 0.3, own->node,
                     "'%s' is written to global memory and read back by the same kernel", own->buffer->name);

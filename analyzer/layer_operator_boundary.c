@@ -7,14 +7,37 @@
 #include <math.h>
 
 struct host_calls {
-    const struct ks_node *allocation, *copy, *sync; /* the first of each */
-    int allocations, copies, syncs;
+    const struct ks_node *allocation, *copy, *sync, *to_host; /* the first of each */
+    int allocations, copies, syncs, to_hosts;
 };
 
 static bool is_any(const char *name, const char *const *list)
 {
     for (; *list; list++) {
         if (ks_streq(name, *list))
+            return true;
+    }
+    return false;
+}
+
+static bool visit_direction(const struct ks_node *n, void *data)
+{
+    *(bool *)data |= n->kind == KS_NODE_DECL_REF && n->symbol && ks_streq(n->symbol->name, "cudaMemcpyDeviceToHost");
+    return true;
+}
+
+static bool goes_to_host(const struct ks_node *copy)
+{
+    bool found = false;
+    ks_node_walk(copy, visit_direction, &found);
+    return found;
+}
+
+/* A launch after the node, in the text or in the next turn of a loop around both. */
+static bool launch_follows(const struct ks_entry *e, const struct ks_node *n)
+{
+    for (size_t i = 0; i < e->n_launches; i++) {
+        if (e->launches[i]->node->span.begin > n->span.begin || e->launches[i]->in_loop)
             return true;
     }
     return false;
@@ -34,6 +57,8 @@ static bool visit_host(const struct ks_node *n, void *data)
         h->allocation = n;
     if (is_any(n->name, copies) && !h->copies++)
         h->copy = n;
+    if (is_any(n->name, copies) && goes_to_host(n) && !h->to_hosts++)
+        h->to_host = n;
     if (is_any(n->name, syncs) && !h->syncs++)
         h->sync = n;
     return true;
@@ -121,6 +146,17 @@ static double overhead_share(const struct ks_case *c)
     return time > 0.0 ? ks_clamp(overhead / time, 0.0, 1.0) : (double)NAN;
 }
 
+static double launches_done(const struct ks_case *c)
+{
+    double n = 0.0;
+    for (size_t i = 0; i < c->facts->n_kernels; i++) {
+        struct ks_counters k;
+        ks_counters_read(c->profile, c->facts->kernels[i].name, c->facts->kernels[i].mangled, &k);
+        n += k.launches > 0.0 ? k.launches : 0.0;
+    }
+    return n;
+}
+
 static void add_handovers(struct ks_case *c)
 {
     size_t n = 0, elementwise = 0, temporary = 0;
@@ -180,15 +216,28 @@ void ks_case_operator_boundary(struct ks_case *c)
         ks_case_add(c, "allocations", h.allocations, 0.3, h.allocation, "device memory is allocated or freed in every call");
     if (h.copies)
         ks_case_add(c, "host_copies", h.copies, 0.1, h.copy, "the call copies or clears memory besides its launches");
+    if (h.to_host && launch_follows(e, h.to_host))
+        ks_case_add(c, "host_round_trips", h.to_hosts, 0.7, h.to_host,
+                    "results come to the host here, and launches after them wait for what the host makes of them");
     if (h.syncs)
         ks_case_add(c, "host_syncs", h.syncs, 0.2, h.sync, "the host waits for the device inside the call");
     double share = handover_share(c), overhead = overhead_share(c);
-    if (share > 0.0) {
+    if (share > 0.0)
         ks_case_add(c, "handover_bytes_ratio", share, share * 0.8, NULL,
                     "about %.0f %% of the bytes requested belong to buffers that one launch hands to another", share * 100.0);
-        c->local_gain = 1.0 / (1.0 - ks_clamp(share, 0.0, 0.95));
-    }
     if (overhead > 0.0)
-        ks_case_add(c, "launch_overhead_ratio", overhead, overhead, NULL, "%.0f %% of the time is launch overhead",
-                    overhead * 100.0);
+        ks_case_add(c, "launch_overhead_ratio", overhead, e->n_launches > 1 || in_loop ? overhead : 0.0, NULL,
+                    "%.0f %% of the time is launch overhead", overhead * 100.0);
+    if (!(overhead >= 0.0))
+        return;
+    /* one launch stays, and so do the bytes that are not handed over; a round trip costs about as much as two launches */
+    bool several = e->n_launches > 1 || in_loop;
+    double left = (several ? 1.0 - overhead * (1.0 - 1.0 / fmax(launches_done(c), 2.0)) : 1.0) -
+                  (share > 0.0 ? 0.8 * share * (1.0 - overhead) : 0.0);
+    if (h.to_host && launch_follows(e, h.to_host))
+        left *= 0.45;
+    else if (h.allocations || h.syncs)
+        left *= 0.6;
+    c->entry_share = 1.0 - ks_clamp(left, 0.02, 1.0);
+    c->local_gain = 1.0 / ks_clamp(left, 0.05, 1.0);
 }

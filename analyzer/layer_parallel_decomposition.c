@@ -115,10 +115,10 @@ static void add_loops(struct ks_case *c)
     const struct ks_access *written = NULL;
     int64_t elements = elements_written(k, &written);
     if (elements > 0 && k->n_loops == 0)
-        ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 ? 0.25 : 0.1, written->node,
+        ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 ? 0.12 : 0.05, written->node,
                     "each thread produces %lld element%s and ends", (long long)elements, elements == 1 ? "" : "s");
     else if (elements > 0)
-        ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 && !k->uses_shuffle ? 0.1 : 0.0, written->node,
+        ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 && !k->uses_shuffle ? 0.05 : 0.0, written->node,
                     "each thread produces %lld element%s", (long long)elements, elements == 1 ? "" : "s");
 }
 

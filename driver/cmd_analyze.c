@@ -15,10 +15,12 @@
 #include "harness/contract.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void ks_looked_release(struct ks_looked *l)
 {
+    free(l->counters);
     ks_unit_close(&l->unit);
     ks_cmdline_release(&l->cmdline);
     ks_args_release(&l->words);
@@ -42,6 +44,8 @@ bool ks_look(char *const *argv, struct ks_looked *l)
     if (!ks_command_args(argv, &l->settings, &l->words))
         return false;
     l->json = ks_command_flag(&l->words, "--json");
+    l->profile = ks_command_flag(&l->words, "--profile");
+    l->counters = ks_command_value(&l->words, "--counters");
     ks_cmdline_parse(l->words.v, NULL, NULL, &l->arena, &l->cmdline);
     if (l->cmdline.inputs.n != 1) {
         ks_command_usage(argv[0]);
@@ -91,30 +95,64 @@ static void print_json(const struct ks_json *j)
     fputs(ks_str_cstr(&text), stdout);
 }
 
-static void print_hypotheses(struct ks_looked *l)
+bool ks_look_counters(struct ks_looked *l, struct ks_json **ret_all, const struct ks_json **ret_profile)
+{
+    struct ks_err err;
+    *ret_profile = NULL;
+    *ret_all = NULL;
+    if (l->profile)
+        *ret_all = ks_look_profile(l);
+    if (l->profile && ks_json_len(*ret_all) == 0)
+        return false;
+    if (!l->counters && !l->profile)
+        return true;
+    if (!l->profile && ks_json_read_file(l->counters, ret_all, &err) != KS_OK) {
+        ks_say(KS_SEV_ERROR, "%s", err.message);
+        return false;
+    }
+    const struct ks_json *first = ks_json_is_array(*ret_all) ? ks_json_at(*ret_all, 0) : *ret_all;
+    *ret_profile = ks_json_get(first, "profile") ? ks_json_get(first, "profile") : *ret_all;
+    return true;
+}
+
+void ks_look_derive(struct ks_looked *l, const struct ks_json *profile, struct ks_hypotheses *ret)
+{
+    struct ks_ptxas_info *infos = NULL;
+    size_t n = 0;
+    const char *ptxas = profile ? ks_json_get_str(profile, "ptxas", NULL) : NULL;
+    if (ptxas)
+        ks_ptxas_parse(ptxas, strlen(ptxas), &l->arena, &infos, &n);
+    ks_hypotheses_derive(l->facts, infos, n, profile, &l->arena, ret);
+}
+
+static bool print_hypotheses(struct ks_looked *l)
 {
     struct ks_hypotheses h;
-    ks_hypotheses_derive(l->facts, NULL, 0, NULL, &l->arena, &h);
+    KS_AUTO_JSON struct ks_json *all = NULL;
+    const struct ks_json *profile = NULL;
+    if (!ks_look_counters(l, &all, &profile))
+        return false;
+    ks_look_derive(l, profile, &h);
     if (l->json) {
         KS_AUTO_JSON struct ks_json *j = ks_json_object();
         ks_json_set_str(j, "unit", l->unit.path);
         ks_json_set(j, "hypotheses", ks_hypotheses_to_json(&h, l->facts));
         print_json(j);
-        return;
+        return true;
     }
     struct ks_diags d;
     ks_diags_init(&d);
     ks_hypotheses_to_diags(&h, l->facts, &d);
     print_diags(&d, &l->unit);
     ks_diags_release(&d);
+    return true;
 }
 
 int ks_cmd_analyze(char *const *argv)
 {
     struct ks_looked l;
     bool ok = ks_look(argv, &l) && ks_look_parse(&l);
-    if (ok)
-        print_hypotheses(&l);
+    ok = ok && print_hypotheses(&l);
     ks_looked_release(&l);
     return ok ? 0 : 1;
 }

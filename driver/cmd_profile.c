@@ -108,8 +108,6 @@ static bool profile_contract(struct ks_looked *l, const struct ks_contract *c, s
         ks_say(KS_SEV_ERROR, "cannot profile '%s': %s", c->entry, err.message);
         return false;
     }
-    if (!l->json)
-        print_points(profile, c->entry);
     struct ks_json *j = ks_json_object();
     ks_json_set_str(j, "unit", l->unit.path);
     ks_json_set_str(j, "entry", c->entry);
@@ -118,34 +116,46 @@ static bool profile_contract(struct ks_looked *l, const struct ks_contract *c, s
     return true;
 }
 
-static int profile_unit(char *const *argv)
+struct ks_json *ks_look_profile(struct ks_looked *l)
 {
-    struct ks_looked l;
     struct ks_diags diags;
     struct ks_err err;
     struct ks_contract *contracts = NULL;
     size_t n = 0;
-    bool ok = ks_look(argv, &l);
-    if (ok && l.settings.device.choice == KS_CHOOSE_CUDA) {
+    struct ks_json *all = ks_json_array();
+    if (l->settings.device.choice == KS_CHOOSE_CUDA) {
         ks_say(KS_SEV_ERROR, "profile counts on the emulated device; Nsight Compute does it on a GPU");
-        ok = false;
+        return all;
     }
-    l.settings.device.choice = KS_CHOOSE_EMULATED;
-    if (ok && (ok = ks_look_parse(&l))) {
-        ks_diags_init(&diags);
-        ok = ks_contracts_parse(l.unit.path, l.unit.source, l.unit.source_len, &l.arena, &diags, &contracts, &n, &err) == KS_OK;
-        ks_say_diags(&diags, l.unit.source, l.unit.source_len);
-        ks_diags_release(&diags);
-        if (ok && n == 0)
-            ks_say(
-                KS_SEV_ERROR,
-                "%s: no contract ('// kscc: entry ...') says how to call it; a program is profiled by 'kscc profile -- PROGRAM'",
-                l.unit.path);
-        ok = ok && n > 0;
-    }
-    KS_AUTO_JSON struct ks_json *all = ks_json_array();
+    l->settings.device.choice = KS_CHOOSE_EMULATED;
+    ks_diags_init(&diags);
+    bool ok =
+        ks_contracts_parse(l->unit.path, l->unit.source, l->unit.source_len, &l->arena, &diags, &contracts, &n, &err) == KS_OK;
+    ks_say_diags(&diags, l->unit.source, l->unit.source_len);
+    ks_diags_release(&diags);
+    if (ok && n == 0)
+        ks_say(KS_SEV_ERROR,
+               "%s: no contract ('// kscc: entry ...') says how to call it; a program is profiled by 'kscc profile -- PROGRAM'",
+               l->unit.path);
     for (size_t i = 0; ok && i < n; i++)
-        ok = profile_contract(&l, &contracts[i], all);
+        ok = profile_contract(l, &contracts[i], all);
+    if (ok)
+        return all;
+    ks_json_free(all);
+    return ks_json_array();
+}
+
+static int profile_unit(char *const *argv)
+{
+    struct ks_looked l;
+    KS_AUTO_JSON struct ks_json *all = NULL;
+    if (ks_look(argv, &l) && ks_look_parse(&l))
+        all = ks_look_profile(&l);
+    bool ok = ks_json_len(all) > 0;
+    for (size_t i = 0; ok && !l.json && i < ks_json_len(all); i++) {
+        const struct ks_json *j = ks_json_at(all, i);
+        print_points(ks_json_get(j, "profile"), ks_json_get_str(j, "entry", ""));
+    }
     if (ok && l.json)
         print_report(all, NULL, true);
     ks_looked_release(&l);

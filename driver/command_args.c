@@ -42,6 +42,22 @@ bool ks_command_flag(struct ks_args *words, const char *flag)
     return false;
 }
 
+char *ks_command_value(struct ks_args *words, const char *option)
+{
+    char *value = NULL;
+    size_t len = strlen(option);
+    for (size_t i = 0; i < words->n; i++) {
+        if (strncmp(words->v[i], option, len) != 0 || words->v[i][len] != '=')
+            continue;
+        free(value);
+        value = ks_xstrdup(words->v[i] + len + 1);
+        KS_AUTO_FREE char *word = ks_xstrdup(words->v[i]);
+        ks_command_flag(words, word);
+        i--;
+    }
+    return value;
+}
+
 int ks_command_usage(const char *name)
 {
     ks_say(KS_SEV_ERROR, "usage: kscc %s", ks_command_find(name)->usage);

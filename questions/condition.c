@@ -89,6 +89,70 @@ bool ks_condition_holds(const struct ks_condition *when, enum ks_decision_point 
     return false;
 }
 
+/* ---- why it holds -----------------------------------------------------------------------------------------------------------
+ */
+
+/* The heaviest piece of evidence of this key. */
+static void evidence_because(const struct ks_condition *c, const struct ks_picker_view *v, struct ks_str *out)
+{
+    const struct ks_json *best = NULL, *of = NULL;
+    double largest = -INFINITY;
+    for (size_t i = 0; i < ks_json_len(v->hypotheses); i++) {
+        const struct ks_json *h = ks_json_at(v->hypotheses, i), *list = ks_json_get(h, "evidence");
+        for (size_t k = 0; k < ks_json_len(list); k++) {
+            const struct ks_json *e = ks_json_at(list, k);
+            double value = ks_json_get_num(e, "value", -INFINITY);
+            if (strcmp(ks_json_get_str(e, "key", ""), c->name) == 0 && value > largest) {
+                largest = value;
+                best = e;
+                of = h;
+            }
+        }
+    }
+    int64_t line = ks_json_get_i64(best, "line", 0);
+    ks_str_addf(out, "%s: ", ks_json_get_str(of, "kernel", ""));
+    ks_str_addf(out, "%s (%s = %g", ks_json_get_str(best, "text", c->name), c->name, largest);
+    if (line > 0)
+        ks_str_addf(out, ", line %lld", (long long)line);
+    ks_str_addc(out, ')');
+}
+
+void ks_condition_because(const struct ks_condition *when, enum ks_decision_point point, const struct ks_picker_view *v,
+                          struct ks_str *out)
+{
+    if (!when || !ks_condition_holds(when, point, v))
+        return;
+    const char *comma = out->len ? "; " : "";
+    switch (when->kind) {
+    case KS_COND_EVIDENCE:
+        ks_str_add(out, comma);
+        evidence_because(when, v, out);
+        break;
+    case KS_COND_LAYER_SCORE:
+        ks_str_addf(out, "%s%s scores %.2f", comma, ks_layer_text(when->layer), ks_view_layer_score(v, when->layer));
+        break;
+    case KS_COND_FAILED_GATE:
+        ks_str_addf(out, "%sthe last rejected trial failed the gate '%s'", comma, when->name);
+        break;
+    case KS_COND_WITHOUT_GAIN:
+        ks_str_addf(out, "%s%zu trials without gain", comma, ks_view_trials_without_gain(v));
+        break;
+    case KS_COND_LAST_LAYER:
+        ks_str_addf(out, "%sthe last trial worked on %s", comma, ks_layer_text(when->layer));
+        break;
+    case KS_COND_POINT:
+        ks_str_addf(out, "%sthe moment is '%s'", comma, ks_decision_point_text(point));
+        break;
+    case KS_COND_ALL:
+    case KS_COND_ANY:
+        for (size_t i = 0; i < when->n_children; i++)
+            ks_condition_because(when->children[i], point, v, out);
+        break;
+    case KS_COND_NOT:
+        break;
+    }
+}
+
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
 
 static bool fault(struct ks_str *why, const char *fmt, ...) KS_PRINTF(2, 3);

@@ -40,6 +40,10 @@ bool ks_condition_read(const struct ks_json *json, struct ks_arena *arena, const
 /* when == NULL always holds. */
 bool ks_condition_holds(const struct ks_condition *when, enum ks_decision_point point, const struct ks_picker_view *v);
 
+/* Appends what makes a condition that holds hold: the evidence with its values, or the event. */
+void ks_condition_because(const struct ks_condition *when, enum ks_decision_point point, const struct ks_picker_view *v,
+                          struct ks_str *out);
+
 /* Highest score of the layer over all hypotheses, 0: none. */
 double ks_view_layer_score(const struct ks_picker_view *v, enum ks_layer layer);
 /* Trials since the last one that became the new best, all of them when none did. */

@@ -115,6 +115,34 @@ enum ks_code ks_memory_save(const struct ks_memory *m, const char *path, struct 
     return ks_file_write_atomic(path, ks_str_cstr(&text), text.len, 0644, err);
 }
 
+size_t ks_memory_answers(const struct ks_memory *m)
+{
+    return m->arms.n;
+}
+
+void ks_memory_merge(struct ks_memory *m, const struct ks_memory *other)
+{
+    size_t before = m->arms.n;
+    for (size_t i = 0; i < other->arms.n; i++) {
+        const struct arm *o = &other->arms.data[i];
+        struct arm *same = NULL;
+        for (size_t k = 0; k < before && !same; k++) {
+            struct arm *a = &m->arms.data[k];
+            same = strcmp(a->family, o->family) == 0 && strcmp(a->question, o->question) == 0 ? a : NULL;
+        }
+        if (same) {
+            same->weight += o->weight;
+            same->gain_sum += o->gain_sum;
+            same->n_asked += o->n_asked;
+            continue;
+        }
+        struct arm copy = *o;
+        copy.question = ks_xstrdup(o->question);
+        copy.family = ks_xstrdup(o->family);
+        ks_vec_push(&m->arms, copy);
+    }
+}
+
 void ks_memory_record(struct ks_memory *m, const char *question_id, enum ks_layer layer, const char *family, double log_gain)
 {
     struct arm *arm = NULL;

@@ -4,6 +4,7 @@
 #include "questions/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NO_GAIN_TRIALS     3   /* k trials without gain are a decision point */
@@ -152,24 +153,72 @@ static bool names_failure(const struct ks_condition *c)
     return found;
 }
 
+static bool is_last_asked(const struct ks_question *q, const struct ks_picker_view *v)
+{
+    return v->n_asked && strcmp(v->asked[v->n_asked - 1].question_id, q->id) == 0;
+}
+
+/* What speaks for a question now; score 0: it is not due. */
+static struct ks_choice weigh(const struct ks_bank *bank, const struct ks_memory *memory, enum ks_decision_point point,
+                              const struct ks_picker_view *v, const struct ks_question *q)
+{
+    struct ks_choice c = {.question = q, .because = ""};
+    if (is_last_asked(q, v) || cooling_down(q, v) || !ks_condition_holds(q->when, point, v))
+        return c;
+    c.need = 0.05 + 0.95 * ks_view_layer_score(v, q->layer);
+    if (point == KS_POINT_REPEATED_FAIL && names_failure(q->when))
+        c.need = fmax(c.need, 0.8);
+    c.fit = kind_fit(q->kind, point);
+    c.freshness = freshness(bank, v, q);
+    c.promise = ks_memory_promise(memory, q->id, q->layer, v->family);
+    c.score = c.need * c.fit * c.freshness * c.promise;
+    return c;
+}
+
+/* Best first; equal ones in the bank's order. */
+static int compare_choices(const void *pa, const void *pb)
+{
+    const struct ks_choice *a = pa, *b = pb;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->question < b->question ? -1 : a->question > b->question;
+}
+
+size_t ks_bank_rank(const struct ks_bank *bank, const struct ks_memory *memory, enum ks_decision_point point,
+                    const struct ks_picker_view *v, struct ks_arena *arena, struct ks_choice **ret)
+{
+    size_t n = 0;
+    *ret = KS_ARENA_ARRAY(arena, struct ks_choice, bank->n + 1);
+    for (size_t i = 0; i < bank->n; i++) {
+        struct ks_choice c = weigh(bank, memory, point, v, &bank->data[i]);
+        if (!(c.score > 0.0))
+            continue;
+        KS_AUTO_STR struct ks_str because = KS_STR_INIT;
+        ks_condition_because(c.question->when, point, v, &because);
+        c.because = ks_arena_strdup(arena, ks_str_cstr(&because));
+        (*ret)[n++] = c;
+    }
+    if (n)
+        qsort(*ret, n, sizeof **ret, compare_choices);
+    return n;
+}
+
+const struct ks_question *ks_bank_find(const struct ks_bank *bank, const char *id)
+{
+    for (size_t i = 0; i < bank->n; i++)
+        if (strcmp(bank->data[i].id, id) == 0)
+            return &bank->data[i];
+    return NULL;
+}
+
 const struct ks_question *ks_bank_pick(const struct ks_bank *bank, const struct ks_memory *memory, enum ks_decision_point point,
                                        const struct ks_picker_view *v)
 {
-    const struct ks_question *best = NULL;
-    double best_score = 0;
+    struct ks_choice best = {0};
     for (size_t i = 0; i < bank->n; i++) {
-        const struct ks_question *q = &bank->data[i];
-        if (cooling_down(q, v) || !ks_condition_holds(q->when, point, v))
-            continue;
-        double need = 0.05 + 0.95 * ks_view_layer_score(v, q->layer);
-        if (point == KS_POINT_REPEATED_FAIL && names_failure(q->when))
-            need = fmax(need, 0.8);
-        double score =
-            need * kind_fit(q->kind, point) * freshness(bank, v, q) * ks_memory_promise(memory, q->id, q->layer, v->family);
-        if (score > best_score) { /* ties: the first in the bank */
-            best = q;
-            best_score = score;
-        }
+        struct ks_choice c = weigh(bank, memory, point, v, &bank->data[i]);
+        if (c.score > best.score) /* ties: the first in the bank */
+            best = c;
     }
-    return best;
+    return best.question;
 }

@@ -309,6 +309,61 @@ TEST(memory_shifts_later_picks)
     ks_arena_release(&arena);
 }
 
+TEST(a_ranking_says_why_and_never_repeats_the_last_question)
+{
+    load();
+    KS_AUTO_JSON struct ks_json *h = json(attention);
+    struct ks_picker_view v = {.hypotheses = h, .family = "attention-like"};
+    struct ks_choice *choices, *later;
+    size_t n = ks_bank_rank(&bank, NULL, KS_POINT_START, &v, &arena, &choices);
+    CHECK(n > 3);
+    CHECK(choices[0].question == ks_bank_pick(&bank, NULL, KS_POINT_START, &v));
+    for (size_t i = 0; i < n; i++) {
+        const struct ks_choice *c = &choices[i];
+        CHECK_NEAR(c->score, c->need * c->fit * c->freshness * c->promise, 1e-12);
+        CHECK(i == 0 || c->score <= choices[i - 1].score);
+        CHECK(c->question->when == NULL || c->because[0]);
+    }
+    struct ks_asked_record asked = {choices[0].question->id, 0};
+    struct ks_trial_record trials[8] = {{0}}; /* its cooldown is long over */
+    v.asked = &asked;
+    v.n_asked = 1;
+    v.trials = trials;
+    v.n_trials = 8;
+    n = ks_bank_rank(&bank, NULL, KS_POINT_NO_GAIN, &v, &arena, &later);
+    for (size_t i = 0; i < n; i++)
+        CHECK(later[i].question != choices[0].question);
+    ks_arena_release(&arena);
+}
+
+TEST(memories_of_several_people_add_up)
+{
+    struct ks_memory *a = NULL, *b = NULL, *sum = NULL;
+    struct ks_err err = {0};
+    CHECK_OK(ks_memory_load(NULL, &a, &err));
+    CHECK_OK(ks_memory_load(NULL, &b, &err));
+    CHECK_OK(ks_memory_load(NULL, &sum, &err));
+    ks_memory_record(a, "compute/modulus-known", KS_LAYER_COMPUTE, "elementwise", 0.5);
+    ks_memory_record(b, "compute/modulus-known", KS_LAYER_COMPUTE, "elementwise", 1.0);
+    ks_memory_record(b, "compute/modulus-known", KS_LAYER_COMPUTE, "stencil", 0.0);
+    ks_memory_merge(sum, a);
+    ks_memory_merge(sum, b);
+    CHECK_INT(ks_memory_answers(sum), 2);
+    const char *path = "test_bank_merge.json";
+    CHECK_OK(ks_memory_save(sum, path, &err));
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    CHECK_OK(ks_json_read_file(path, &j, &err));
+    const struct ks_json *first = ks_json_at(ks_json_get(j, "answers"), 0);
+    CHECK_STR(ks_json_get_str(first, "family", ""), "elementwise");
+    CHECK_NEAR(ks_json_get_num(first, "weight", 0), 2, 1e-12);
+    CHECK_NEAR(ks_json_get_num(first, "log_gain_sum", 0), 1.5, 1e-12);
+    CHECK_INT(ks_json_get_i64(first, "asked", 0), 2);
+    remove(path);
+    ks_memory_free(a);
+    ks_memory_free(b);
+    ks_memory_free(sum);
+}
+
 TEST(memory_survives_in_a_file_people_can_read)
 {
     struct ks_err err = {0};

@@ -40,9 +40,9 @@ TEST(the_shipped_bank_obeys_every_rule)
         per_layer[bank.data[i].layer]++;
         challenges[bank.data[i].layer] += bank.data[i].kind == KS_QUESTION_CHALLENGE;
     }
-    CHECK(bank.n >= 36);
+    CHECK(bank.n >= 120);
     for (int l = 0; l < KS_N_LAYERS; l++) {
-        CHECK(per_layer[l] >= 5);
+        CHECK(per_layer[l] >= 12);
         CHECK(challenges[l] >= 1 && challenges[l] < per_layer[l]);
     }
     ks_diags_release(&diags);

@@ -1,0 +1,36 @@
+# kscc ask: a question about a unit without an agent, why, and what an answer does to the next one; memories go out, in and together.
+cat >sums.cu <<'F'
+__global__ void sums(const float *x, float *total, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(total, x[i]);
+}
+void run(const float *x, float *total, int n) { sums<<<(n + 255) / 256, 256>>>(x, total, n); }
+F
+run "$KSCC" ask sums.cu --why; expect_status 0
+grep -q '^  synchronization/' out || fail "the question is not about synchronization"
+grep -q 'because sums: .*atomics' out || fail "no reason"
+grep -q 'next in line' out || fail "no others"
+first=$(sed -n 2p out | cut -d, -f1)
+run "$KSCC" ask sums.cu --json; expect_status 0
+second=$(python3 -c 'import json; print(json.load(open("out"))["id"])')
+[ "$(echo $first)" != "$second" ] || fail "$second was asked again"
+expect_file .kscc/questions.json
+run "$KSCC" ask sums.cu --gain=1.5; expect_status 0
+grep -q "\"$second\"" .kscc/memory.json || fail "the answer is not in the memory"
+run "$KSCC" ask sums.cu --gain=fast; expect_status 1; expect_err "--gain takes a speed-up"
+cp .kscc/questions.json before.json
+run "$KSCC" ask sums.cu --no-history; expect_status 0; expect_same before.json .kscc/questions.json
+run "$KSCC" ask sums.cu --limit --why --no-history; expect_status 0; grep -q "asked at 'claimed-limit'" out || fail "a claimed limit is not doubted"
+run "$KSCC" memory export mine.json; expect_status 0
+run "$KSCC" memory merge both.json mine.json mine.json; expect_status 0
+python3 - <<'P' || fail "two memories do not add up"
+import json
+one, two = (json.load(open(f))["answers"][0] for f in ("mine.json", "both.json"))
+assert two["asked"] == 2 * one["asked"] and abs(two["log_gain_sum"] - 2 * one["log_gain_sum"]) < 1e-9
+P
+run "$KSCC" memory import mine.json --kscc-dir=other; expect_status 0; expect_same other/memory.json mine.json
+run "$KSCC" memory; expect_status 0; grep -q "$second" out || fail "memory is not shown"
+run "$KSCC" memory merge x; expect_status 2
+run "$KSCC" memory export y --kscc-dir=nowhere; expect_status 1; expect_err "find no memory"
