@@ -214,7 +214,8 @@ void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret)
 
 void ks_search_keep_clock(const struct ks_search *s)
 {
-    ks_journal_clock_write(s->journal_path, (ks_clock_ns() - s->state->start_ns) / 1000000);
+    if (s->journal_path) /* a sitting between two of its calls has none */
+        ks_journal_clock_write(s->journal_path, (ks_clock_ns() - s->state->start_ns) / 1000000);
 }
 
 /* What the agent and its model have said since the last round, and what that has cost. */
