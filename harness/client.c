@@ -200,6 +200,11 @@ static size_t resident_bytes(const struct ks_worker *w)
     return anon + (shmem > w->shm_bytes ? shmem - w->shm_bytes : 0);
 }
 
+pid_t ks_worker_pid(const struct ks_worker *w)
+{
+    return w->pid > 0 ? w->inner : 0;
+}
+
 int ks_worker_threads(const struct ks_worker *w)
 {
     char path[64];

@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "base/str.h"
 
+#include <sys/types.h>
+
 struct ks_worker_options {
     const char *program; /* path of kscc-worker */
     struct ks_wire_hello hello;
@@ -47,6 +49,7 @@ void ks_worker_cgroup(const struct ks_worker *w, struct ks_json *sandbox);
 bool ks_worker_alive(const struct ks_worker *w);
 /* Text of the last report; len as the reply said. */
 void ks_worker_text(struct ks_worker *w, const struct ks_wire_reply *reply, struct ks_str *out);
+pid_t ks_worker_pid(const struct ks_worker *w);            /* of the worker itself, in our numbers; 0: gone */
 int ks_worker_threads(const struct ks_worker *w);          /* threads it has now */
 int64_t ks_worker_last_wall_ns(const struct ks_worker *w); /* the parent's own clock around the last ask */
 

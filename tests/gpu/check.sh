@@ -52,6 +52,9 @@ for ((j = 0; j < jobs; j++)); do
     KSCC_ZOO_TABLE=$tables/$j "$build/tests/run_zoo" "$build/bin" "$nvcc" "$zoo" cuda "$arch" "${part[@]}" > "$tables/$j.out" 2>&1 || echo 1 > "$tables/failed" &
 done
 wait
+if [ $# -eq 0 ] || [[ " ${names[*]} " == *" row_oracle "* ]]; then
+    KSCC_ZOO_TABLE=$tables/oracle "$build/tests/run_zoo" "$build/bin" "$nvcc" "$root/tests/zoo/row_oracle" cuda "$arch" > "$tables/oracle.out" 2>&1 || echo 1 > "$tables/failed"
+fi
 [ -e "$tables/failed" ] && status=1
 echo "# all of the zoo, $jobs sessions side by side"
 grep -h '^session ready' "$tables"/*.out | head -1 | sed 's/^/# /'

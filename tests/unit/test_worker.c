@@ -8,6 +8,7 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,6 +153,75 @@ TEST(output_is_swallowed_and_forged_answers_are_not_believed)
     CHECK_INT(
         run("for (int fd = 3; fd < 32; fd++) send(fd, \"done\", 4, MSG_NOSIGNAL); for (;;) pause(); return 0;", &result, &err),
         KS_ERR_PROTOCOL);
+}
+
+TEST(ten_gigabytes_of_output_cost_nothing)
+{
+    struct ks_err err = {0};
+    int result = 0;
+    CHECK_OK(run(
+        "static char b[1 << 20]; for (int i = 0; i < 5120; i++) if (write(1, b, sizeof b) != sizeof b || write(2, b, sizeof b) "
+        "!= sizeof b) return i + 1; return 0;",
+        &result, &err));
+    CHECK_INT(result, 0);
+}
+
+/* A full /tmp: whichever way in there is, a candidate gets no byte onto a disk. */
+TEST(disks_cannot_be_filled)
+{
+    struct ks_err err = {0};
+    int result = 0;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, body = KS_STR_INIT;
+    ks_path_join(&path, work, "existing");
+    CHECK_OK(ks_file_write_atomic(path.data, "x", 1, 0666, &err));
+    ks_str_addf(
+        &body,
+        "int n = 0, fd; char name[] = \"/tmp/kscc-XXXXXX\"; n += (fd = mkstemp(name)) >= 0; n += tmpfile() != 0;"
+        "n += (fd = open(\"/tmp\", O_TMPFILE | O_WRONLY, 0600)) >= 0; n += (fd = open(\"%s\", O_WRONLY)) >= 0 && write(fd, "
+        "\"yy\", 2) == 2; n += (fd = shm_open(\"/kscc-test\", O_CREAT | O_RDWR, 0600)) >= 0; return n;",
+        path.data);
+    CHECK_OK(run(body.data, &result, &err));
+    CHECK_INT(result, 0);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    CHECK_OK(ks_file_read(path.data, 16, &text, &err));
+    CHECK_STR(text.data, "x");
+}
+
+/* The parent's end is all that keeps a worker alive. */
+TEST(workers_die_with_a_parent_that_is_killed)
+{
+    int ready[2];
+    CHECK_INT(pipe(ready), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        static struct ks_worker_options o;
+        static struct ks_worker *w;
+        struct ks_err err;
+        o.program = KSCC_BUILD_DIR "/bin/kscc-worker";
+        o.timeout_ms = 10000;
+        o.hello.device = KS_DEVICE_EMULATED;
+        snprintf(o.hello.arch, sizeof o.hello.arch, "sm_90a");
+        snprintf(o.hello.runtime_path, sizeof o.hello.runtime_path, RUNTIME);
+        o.hello.shm_bytes = KS_WIRE_DATA_OFF + 4096;
+        close(ready[0]);
+        pid_t pid = ks_worker_start(&o, &w, &err) == KS_OK ? ks_worker_pid(w) : 0;
+        (void)!write(ready[1], &pid, sizeof pid);
+        for (;;)
+            pause();
+    }
+    pid_t pid = 0;
+    close(ready[1]);
+    CHECK_INT(read(ready[0], &pid, sizeof pid), (int)sizeof pid);
+    close(ready[0]);
+    CHECK(pid > 0 && kill(pid, 0) == 0);
+    CHECK_INT(kill(parent, SIGKILL), 0);
+    CHECK_INT(waitpid(parent, NULL, 0), parent);
+    bool gone = false;
+    for (int i = 0; i < 10000 && !gone; i++) {
+        gone = kill(pid, 0) != 0 && errno == ESRCH;
+        usleep(1000);
+    }
+    CHECK(gone);
 }
 
 TEST(no_process_is_left)
