@@ -184,9 +184,7 @@ static void time_modelled(struct ks_trial *t)
         if (modelled_ns(s, &t->arm, i, ks_trial_left_ms(t), &p->candidate_ns, &counters, &err) != KS_OK) {
             KS_AUTO_STR struct ks_str shape = KS_STR_INIT;
             ks_shape_print(s->c, &p->shape, &shape);
-            enum ks_gate gate = err.code == KS_ERR_SANDBOX  ? KS_GATE_ADMISSION
-                                : err.code == KS_ERR_DEVICE ? KS_GATE_SAFETY
-                                                            : KS_GATE_TIME;
+            enum ks_gate gate = ks_gate_of_fault(err.code, KS_GATE_TIME);
             ks_gate_fail(t, gate, NULL, "at timing point %s: %s", ks_str_cstr(&shape), err.message);
             ks_json_free(points);
             return;

@@ -67,14 +67,16 @@ static int64_t hang_limit(const struct ks_case *k)
     return k->warp_insts * 256 + (24 << 20);
 }
 
-/* The call did not come back well: which gate is it that failed?  A fault of the device is a matter of safety. */
+enum ks_gate ks_gate_of_fault(enum ks_code code, enum ks_gate at_work)
+{
+    return code == KS_ERR_DEVICE ? KS_GATE_SAFETY : code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : at_work;
+}
+
 static void fault(struct ks_trial *t, const struct ks_case *k, const struct ks_run *run)
 {
     KS_AUTO_STR struct ks_str where = KS_STR_INIT;
     case_text(t, k, &where);
-    enum ks_gate gate = run->code == KS_ERR_DEVICE    ? KS_GATE_SAFETY
-                        : run->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION
-                                                      : KS_GATE_NUMERICS;
+    enum ks_gate gate = ks_gate_of_fault(run->code, KS_GATE_NUMERICS);
     t->stuck = run->code == KS_ERR_TIMEOUT || run->code == KS_ERR_UNSUPPORTED;
     ks_gate_fail(t, gate, NULL, "at %s: %s", ks_str_cstr(&where), run->err.message);
 }
@@ -105,8 +107,7 @@ static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
         ks_str_add(&where, " (the first call of a process)");
     if (ks_layout_make(s, &k->shape, k->set, k->call, &l, &err) != KS_OK ||
         ks_arm_configure(s, &t->arm, &config, &err) != KS_OK) {
-        ks_gate_fail(t, err.code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : KS_GATE_NUMERICS, NULL, "at %s: %s", ks_str_cstr(&where),
-                     err.message);
+        ks_gate_fail(t, ks_gate_of_fault(err.code, KS_GATE_NUMERICS), NULL, "at %s: %s", ks_str_cstr(&where), err.message);
         return false;
     }
     ks_trial_enter(t, false);
@@ -375,7 +376,7 @@ static void safety_emulated(struct ks_trial *t)
             }
             ks_json_free(fresh);
             if (code != KS_OK) {
-                enum ks_gate gate = code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : KS_GATE_SAFETY;
+                enum ks_gate gate = ks_gate_of_fault(code, KS_GATE_SAFETY);
                 ks_gate_fail(t, gate, NULL, "at %s: %s", ks_str_cstr(&where), err.message);
                 return;
             }

@@ -178,8 +178,7 @@ enum ks_code ks_perturb_baseline(struct ks_session *s, struct ks_err *err)
 
 static void fault(struct ks_trial *t, const char *where, const struct ks_err *err)
 {
-    ks_gate_fail(t, err->code == KS_ERR_SANDBOX ? KS_GATE_ADMISSION : KS_GATE_SAFETY, NULL, "at %s, in another order: %s", where,
-                 err->message);
+    ks_gate_fail(t, ks_gate_of_fault(err->code, KS_GATE_SAFETY), NULL, "at %s, in another order: %s", where, err->message);
 }
 
 /* False: the gate has failed. */

@@ -183,6 +183,9 @@ void ks_gate_skip(struct ks_trial *t, enum ks_gate gate, const char *fmt, ...) K
 void ks_session_enter(struct ks_session *s, bool alone);
 void ks_session_leave(struct ks_session *s);
 void ks_trial_enter(struct ks_trial *t, bool alone);
+/* A call did not come back well: which gate is it that failed?  A fault of the device is a matter of safety, a refused system call one of
+ * admission, anything else of the gate at work. */
+enum ks_gate ks_gate_of_fault(enum ks_code code, enum ks_gate at_work);
 int64_t ks_trial_left_ms(const struct ks_trial *t);
 void ks_gate_numerics(struct ks_trial *t);
 void ks_gate_safety(struct ks_trial *t);

@@ -221,11 +221,7 @@ static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shap
         ks_gate_fail(t, KS_GATE_NUMERICS, NULL, "wrong in a timed call at %s: %s", shape, ks_str_cstr(what));
         return;
     case PAIR_CANDIDATE_FAULT:
-        ks_gate_fail(t,
-                     err->code == KS_ERR_SANDBOX  ? KS_GATE_ADMISSION
-                     : err->code == KS_ERR_DEVICE ? KS_GATE_SAFETY
-                                                  : KS_GATE_TIME,
-                     NULL, "in a timed call at %s: %s", shape, err->message);
+        ks_gate_fail(t, ks_gate_of_fault(err->code, KS_GATE_TIME), NULL, "in a timed call at %s: %s", shape, err->message);
         return;
     case PAIR_REFERENCE_FAULT:
         ks_arm_stop(&t->s->base);

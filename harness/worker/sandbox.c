@@ -17,91 +17,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Calls that no candidate has business with.  Numbers are resolved at start; a name the libseccomp at hand does not know is
- * skipped. */
-static const char *const refused[] = {
-    "fork",
-    "vfork",
-    "execve",
-    "execveat",
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "socket",
-    "socketpair",
-    "connect",
-    "bind",
-    "listen",
-    "accept",
-    "accept4",
-    "kill",
-    "tkill",
-    "pidfd_open",
-    "pidfd_getfd",
-    "pidfd_send_signal",
-    "mount",
-    "umount2",
-    "unshare",
-    "setns",
-    "pivot_root",
-    "chroot",
-    "reboot",
-    "swapon",
-    "init_module",
-    "finit_module",
-    "delete_module",
-    "kexec_load",
-    "bpf",
-    "perf_event_open",
-    "userfaultfd",
-    "io_uring_setup",
-    "io_uring_enter",
-    "keyctl",
-    "add_key",
-    "request_key",
-    "name_to_handle_at",
-    "open_by_handle_at",
-    "setuid",
-    "setgid",
-    "setsid",
-    "setpgid",
-    "shmget",
-    "shmat",
-    "msgget",
-    "semget",
-    "mq_open",
-    "inotify_init1",
-    "fanotify_init",
-    "acct",
-    "settimeofday",
-    "clock_settime",
-    "adjtimex",
-    "sethostname",
-    "syslog",
-    "quotactl",
-    "unlink",
-    "unlinkat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "mkdir",
-    "mkdirat",
-    "symlink",
-    "symlinkat",
-    "link",
-    "linkat",
-    "truncate",
-    "creat",
-    "mknod",
-    "mknodat",
-    "chmod",
-    "fchmod",
-    "fchmodat",
-    "chown",
-    "fchown",
-    "lchown",
-    "fchownat",
-
+/* Numbers are resolved at start; a name the libseccomp at hand does not know is skipped. */
+static const struct {
+    const char *name;
+    bool deadly, builds;
+} refused[] = {
+#define X(name, deadly, builds) {#name, deadly, builds},
+#include "harness/worker/syscalls.def"
+#undef X
 };
 static struct {
     int number;
@@ -209,18 +132,7 @@ static int landlock(const struct ks_sandbox *s)
     return rc == 0 ? abi : 0;
 }
 
-/* On a GPU the driver may try what it can do without: there only processes and tracing are deadly, the rest fails with EPERM. */
-static bool is_deadly(const char *name)
-{
-    static const char *const deadly[] = {"fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev",
-                                         "kill", "tkill"};
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
-        if (strcmp(name, deadly[i]) == 0)
-            return true;
-    return false;
-}
-
-static int refuse(scmp_filter_ctx filter, const char *name, bool gpu)
+static int refuse(scmp_filter_ctx filter, const char *name, bool deadly)
 {
     int number = seccomp_syscall_resolve_name(name);
     if (number < 0) /* unknown here */
@@ -230,7 +142,7 @@ static int refuse(scmp_filter_ctx filter, const char *name, bool gpu)
         snprintf(known[n_known].name, sizeof known[n_known].name, "%s", name);
         n_known++;
     }
-    return seccomp_rule_add(filter, gpu && !is_deadly(name) ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_TRAP, number, 0);
+    return seccomp_rule_add(filter, deadly ? SCMP_ACT_TRAP : SCMP_ACT_ERRNO(EPERM), number, 0);
 }
 
 static int filter_load(const struct ks_sandbox *s)
@@ -240,7 +152,7 @@ static int filter_load(const struct ks_sandbox *s)
         return -ENOMEM;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof refused / sizeof *refused; i++)
-        rc = refuse(filter, refused[i], s->gpu);
+        rc = refuse(filter, refused[i].name, !s->gpu || refused[i].deadly);
     /* Threads may be made (the emulated device's own, the driver's), processes not.  glibc falls back from clone3 to clone. */
     known[n_known].number = SCMP_SYS(clone);
     snprintf(known[n_known].name, sizeof known[n_known].name, "fork (clone)");
@@ -303,28 +215,6 @@ enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json
 
 bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sockets)
 {
-    static const char *const denied[] = {"ptrace",
-                                         "process_vm_readv",
-                                         "process_vm_writev",
-                                         "mount",
-                                         "umount2",
-                                         "unshare",
-                                         "setns",
-                                         "pivot_root",
-                                         "chroot",
-                                         "bpf",
-                                         "perf_event_open",
-                                         "userfaultfd",
-                                         "io_uring_setup",
-                                         "io_uring_enter",
-                                         "keyctl",
-                                         "add_key",
-                                         "request_key",
-                                         "open_by_handle_at",
-                                         "kexec_load",
-                                         "init_module",
-                                         "finit_module",
-                                         "pidfd_getfd"};
     int ruleset = -1, abi = ruleset_make(&ruleset);
     if (abi < 1 && !sockets) /* a shell without walls is none */
         return false;
@@ -341,8 +231,8 @@ bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sock
         return false;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int rc = filter ? 0 : -ENOMEM;
-    for (size_t i = 0; rc == 0 && i < sizeof denied / sizeof *denied; i++) {
-        int number = seccomp_syscall_resolve_name(denied[i]);
+    for (size_t i = 0; rc == 0 && i < sizeof refused / sizeof *refused; i++) {
+        int number = refused[i].builds ? seccomp_syscall_resolve_name(refused[i].name) : -1;
         rc = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
     }
     if (rc == 0 && sockets)

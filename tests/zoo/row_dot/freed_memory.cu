@@ -1,4 +1,4 @@
-// zoo: reject safety #25 -- finds the answers of the call before in memory that it freed
+// zoo: reject safety gpu=numerics #25 -- finds the answers of the call before in memory that it freed
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, float *kept, int rows, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject safety #29 -- looks behind its own buffers for the answer
+// zoo: reject safety gpu=numerics #29 -- looks behind its own buffers for the answer
 #include <cuda_runtime.h>
 
 __global__ void scan(const float *x, const float *w, float *y, int rows, int cols)

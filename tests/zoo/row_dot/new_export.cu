@@ -1,4 +1,4 @@
-// zoo: reject interface #17 -- defines a symbol of the runtime
+// zoo: reject interface gpu=build #17 -- defines a symbol of the runtime
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

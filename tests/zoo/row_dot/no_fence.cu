@@ -1,4 +1,4 @@
-// zoo: reject safety #52 -- the last block adds up what others wrote without a fence
+// zoo: reject safety gpu=numerics #52 -- the last block adds up what others wrote without a fence
 #include <cuda_runtime.h>
 
 __global__ void halves(const float *x, const float *w, float *y, float *part, unsigned *done, int rows, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject safety #52 -- the barrier in the tree is gone
+// zoo: reject safety gpu=numerics #52 -- the barrier in the tree is gone
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

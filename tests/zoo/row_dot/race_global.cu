@@ -1,4 +1,4 @@
-// zoo: reject safety #52 -- two blocks a row add without atomics
+// zoo: reject safety gpu=numerics #52 -- two blocks a row add without atomics
 #include <cuda_runtime.h>
 
 __global__ void halves(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject safety #53 -- reads past the end of an input
+// zoo: reject safety gpu=numerics #53 -- reads past the end of an input
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject safety #54 -- reads shared memory nobody wrote
+// zoo: reject safety gpu=numerics #54 -- reads shared memory nobody wrote
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
