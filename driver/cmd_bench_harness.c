@@ -121,6 +121,15 @@ static enum ks_code trial(struct bench *b, int k, struct ks_err *err)
     text_make(b, blocks[k % 8], &text);
     ks_str_addf(&text, "// %d\n", k); /* else it would not be built again */
     KS_TRY(ks_session_try(b->session, text.data, text.len, &v, err));
+    enum ks_gate failed = ks_verdict_failed_gate(&v);
+    if (v.gates[KS_GATE_TIME].state == KS_GATE_NOT_RUN ||
+        (failed != KS_N_GATES && failed != KS_GATE_TIME)) { /* not the whole way: no cost */
+        ks_fail(err, KS_ERR_MISMATCH, "measure a trial that ends at the gate '%s': %s",
+                failed == KS_N_GATES ? "time" : ks_gate_text(failed),
+                failed == KS_N_GATES || !v.gates[failed].reason ? "it was not reached" : v.gates[failed].reason);
+        ks_verdict_release(&v);
+        return err->code;
+    }
     double wall = (double)v.wall_ns / 1e9, nvcc = (double)v.build_ns / 1e9, device = (double)v.device_ns / 1e9,
            tools = (double)v.tools_ns / 1e9;
     printf("%5d %8.3f %8.3f %8.3f %8.3f %8.3f %8.3f %8.3f %8.3f  %5.1f %%", k + 1, wall, nvcc, device, tools,

@@ -479,14 +479,15 @@ static void content_hash(struct ks_built *b, const char *dir, bool lines, char r
 }
 
 /* The host compiler's preprocessed input.  A compiler that leaves none is named in the verdict. */
-static enum ks_code host_text_take(const char *dir, struct ks_built *b, struct ks_err *err)
+static enum ks_code host_text_take(const struct ks_session_options *opt, const char *dir, struct ks_built *b, struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, own = KS_STR_INIT;
+    ks_str_addf(&own, "%s%s", plain_cwd(opt->unit_path), opt->unit_path);
     ks_path_join(&path, dir, "unit.ii");
     if (!ks_file_exists(path.data))
         return KS_OK;
     b->host_text = ks_xcalloc(1, sizeof *b->host_text);
-    KS_TRY(ks_host_text_read(path.data, b->host_text, err));
+    KS_TRY(ks_host_text_read(path.data, own.data, b->host_text, err));
     ks_path_join(&path, dir, "unit.s");
     unlink(path.data);
     ks_path_join(&path, dir, "unit.ii");
@@ -511,7 +512,7 @@ static enum ks_code object_in(const struct ks_session_options *opt, const char *
     KS_TRY(ks_object_read(b->object_path, &b->object, err));
     content_hash(b, dir, true, b->object_hash);
     content_hash(b, dir, false, b->code_hash);
-    KS_TRY(host_text_take(dir, b, err));
+    KS_TRY(host_text_take(opt, dir, b, err));
     b->object_bytes = b->object.file.len;
     b->build_ns = ks_clock_ns() - start_ns;
     return KS_OK;

@@ -37,8 +37,10 @@ static char *const *scrubbed_environment(void)
 {
     static const char *const passed[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
     static char text[3][KS_MAX_PATH_BYTES];
-    static char *env[6] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", (char *)(uintptr_t) "LC_ALL=C"};
-    size_t n = 2;
+    /* without the cache of each thread, through which memory goes from hand to hand as it is */
+    static char *env[7] = {(char *)(uintptr_t) "PATH=/usr/bin:/bin", (char *)(uintptr_t) "LC_ALL=C",
+                           (char *)(uintptr_t) "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"};
+    size_t n = 3;
     for (size_t i = 0; i < 3; i++) {
         const char *v = getenv(passed[i]);
         if (v && snprintf(text[i], sizeof text[i], "%s=%s", passed[i], v) < (int)sizeof text[i])

@@ -17,6 +17,7 @@ struct token {
     enum kind kind;
     const char *p;
     size_t len;
+    bool own; /* on a line of the unit itself */
 };
 
 struct tokens {
@@ -64,7 +65,15 @@ static bool is_line_marker(const char *p, const char *end)
     return end - p > 2 && p[0] == '#' && p[1] == ' ' && isdigit((unsigned char)p[2]);
 }
 
-static struct token token_next(const char **at, const char *end, const char *begin)
+/* # 12 "file" 3 */
+static bool marks_own(const char *p, const char *end, const char *own)
+{
+    const char *quote = memchr(p, '"', (size_t)(end - p));
+    size_t n = strlen(own);
+    return quote && (size_t)(end - quote) > n + 1 && memcmp(quote + 1, own, n) == 0 && quote[1 + n] == '"';
+}
+
+static struct token token_next(const char **at, const char *end, const char *begin, const char *own, bool *in_own)
 {
     const char *p = *at;
     for (;;) {
@@ -73,9 +82,10 @@ static struct token token_next(const char **at, const char *end, const char *beg
         if (p == end || !((p == begin || p[-1] == '\n') && is_line_marker(p, end)))
             break;
         const char *newline = memchr(p, '\n', (size_t)(end - p));
+        *in_own = marks_own(p, newline ? newline : end, own);
         p = newline ? newline : end;
     }
-    struct token t = {KIND_END, p, 0};
+    struct token t = {KIND_END, p, 0, *in_own};
     const char *q = p;
     bool raw = false;
     if (p == end) {
@@ -267,6 +277,60 @@ static bool names_entry_point(const struct token *t)
     return t->kind == KIND_STRING && memmem(t->p, t->len, "DriverEntryPoint", 16) != NULL;
 }
 
+static bool looks_around(const struct token *t)
+{
+    static const char *const words[] = {
+#define X(word) #word,
+#include "harness/refuse_words.def"
+#undef X
+    };
+    return t->kind == KIND_WORD && is_any(t, words, sizeof words / sizeof *words);
+}
+
+bool ks_host_text_renames(const char *source, size_t len)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT; /* lines joined at a backslash, comments gone */
+    char inside = 0;                              /* a quote, '*' or '/' of a comment */
+    ks_str_add(&text, "\n");
+    for (size_t i = 0; i < len; i++) {
+        char c = source[i], next = i + 1 < len ? source[i + 1] : 0;
+        if (c == '\\' && (next == '\n' || (next == '\r' && i + 2 < len && source[i + 2] == '\n'))) {
+            i += next == '\n' ? 1 : 2;
+        } else if (inside == '*') {
+            inside = c == '*' && next == '/' ? 0 : '*';
+            i += inside == 0;
+        } else if (inside == '/' && c != '\n') {
+            continue;
+        } else if (inside == 0 && c == '/' && (next == '*' || next == '/')) {
+            inside = next;
+            i++;
+            ks_str_addc(&text, ' ');
+        } else {
+            if ((inside == '"' || inside == '\'') && c == '\\' && next) {
+                ks_str_addc(&text, c);
+                c = source[++i];
+            } else if (c == '\n') {
+                inside = 0;
+            } else if (inside == 0 && (c == '"' || c == '\'')) {
+                inside = c;
+            } else if (inside == c) {
+                inside = 0;
+            }
+            ks_str_addc(&text, c);
+        }
+    }
+    for (const char *p = text.data; (p = strchr(p, '\n')) != NULL;) {
+        p += 1 + strspn(p + 1, " \t\v\f\r");
+        const char *hash = p[0] == '#' ? p + 1 : ks_str_starts(p, "%:") ? p + 2 : ks_str_starts(p, "?\?=") ? p + 3 : NULL;
+        if (!hash)
+            continue;
+        hash += strspn(hash, " \t\v\f");
+        if (isdigit((unsigned char)*hash) || (ks_str_starts(hash, "line") && !word_char(hash[4])))
+            return true;
+    }
+    return false;
+}
+
 /* ---- the whole text ----------------------------------------------------------------------------------------------------------
  */
 
@@ -284,16 +348,16 @@ static void keep(struct ks_host_text *h, const struct token *t, size_t from, siz
     ks_args_add(&h->remarkable, text.data);
 }
 
-void ks_host_text_scan(const char *text, size_t len, struct ks_host_text *ret)
+void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_host_text *ret)
 {
     struct tokens list = {{0}};
     const char *at = text;
-    bool directive = false;
+    bool directive = false, in_own = false;
     const char *before = text;
-    for (struct token t; (t = token_next(&at, text + len, text)).kind != KIND_END; before = at) {
+    for (struct token t; (t = token_next(&at, text + len, text, own, &in_own)).kind != KIND_END; before = at) {
         bool new_line = memchr(before, '\n', (size_t)(t.p - before)) != NULL || before == text;
         if (directive && new_line) { /* #pragma ...: what follows is no part of it */
-            struct token newline = {KIND_MARK, "\n", 1};
+            struct token newline = {KIND_MARK, "\n", 1, in_own};
             ks_vec_push(&list.all, newline);
         }
         directive = new_line ? is(&t, "#") : directive;
@@ -314,19 +378,21 @@ void ks_host_text_scan(const char *text, size_t len, struct ks_host_text *ret)
             i = end > i + 1 ? end - 1 : i;
         } else if ((is_entry_point(&t[i]) && !is_known_driver_call(t, i, n)) || names_entry_point(&t[i])) {
             keep(ret, t, i, i + 4 < n ? i + 4 : n);
+        } else if (t[i].own && looks_around(&t[i])) {
+            keep(ret, t, i, i + 1);
         }
     }
     ks_vec_release(&list.all);
 }
 
-enum ks_code ks_host_text_read(const char *path, struct ks_host_text *ret, struct ks_err *err)
+enum ks_code ks_host_text_read(const char *path, const char *own, struct ks_host_text *ret, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_args_init(&ret->remarkable);
     if (!ks_file_exists(path))
         return ks_fail(err, KS_ERR_NOT_FOUND, "find the host compiler's preprocessed input '%s'", path);
     KS_TRY(ks_file_read(path, MAX_PREPROCESSED, &text, err));
-    ks_host_text_scan(ks_str_cstr(&text), text.len, ret);
+    ks_host_text_scan(ks_str_cstr(&text), text.len, own, ret);
     return KS_OK;
 }
 
@@ -344,11 +410,11 @@ bool ks_host_text_check(const struct ks_host_text *original, const struct ks_hos
             found = ks_streq(text, original->remarkable.v[k]);
         if (found)
             continue;
-        bool assembly = ks_str_starts(text, "asm") || ks_str_starts(text, "__asm");
-        ks_str_addf(reason, "host code %s: %.160s%s",
-                    assembly ? "has assembly that the original has not"
-                             : "asks the driver for a function by a name that is not on the list (harness/allow_driver.def)",
-                    text, strlen(text) > 160 ? "..." : "");
+        const char *what = ks_str_starts(text, "asm") || ks_str_starts(text, "__asm") ? "has assembly that the original has not"
+                           : strstr(text, "DriverEntryPoint")
+                               ? "asks the driver for a function by a name that is not on the list (harness/allow_driver.def)"
+                               : "looks around in its process, where the original does not (harness/refuse_words.def)";
+        ks_str_addf(reason, "host code %s: %.160s%s", what, text, strlen(text) > 160 ? "..." : "");
         return false;
     }
     return true;

@@ -35,6 +35,7 @@ enum ks_input_set {
     KS_SET_EQUAL_ROWS,
     KS_SET_BITS, /* exact 0 and 1; ends of the range */
     KS_SET_ALL_EQUAL,
+    KS_SET_FAR, /* far outside what a normal distribution gives; for the others like the ends of the range */
     KS_N_SETS
 };
 
@@ -119,6 +120,8 @@ KS_HD double ks_gen_normal(const struct ks_input_gen *g, const uint32_t r[4], ui
         return ((uint32_t)(i * 2654435761u) ^ g->key[0]) >> 26 == 0 ? KS_MUL(v, 16.0) : v;
     case KS_SET_BITS:
         return (double)(r[0] >> 7 & 1);
+    case KS_SET_FAR:
+        return KS_MUL(v, 4096.0);
     }
     return v;
 }

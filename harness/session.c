@@ -270,8 +270,13 @@ static void perturb(struct ks_trial *t)
 
 /* What the object does not tell: assembly, and which functions of the driver are asked for.  Without the compiler's text no
  * function of the driver is, and the verdict says that assembly was not looked for. */
-static bool host_text_admitted(const struct ks_session *s, const struct ks_built *b, struct ks_str *reason)
+static bool host_text_admitted(const struct ks_session *s, const struct ks_built *b, const char *source, size_t len,
+                               struct ks_str *reason)
 {
+    if (ks_host_text_renames(source, len) && !ks_host_text_renames(s->opt.source, s->opt.source_len)) {
+        ks_str_add(reason, "gives its lines another file's name (#line or a line marker), which the original does not");
+        return false;
+    }
     if (s->baseline->host_text && b->host_text)
         return ks_host_text_check(s->baseline->host_text, b->host_text, reason);
     if (s->baseline->host_text) {
@@ -331,7 +336,7 @@ static void judge(struct ks_trial *t, const char *source, size_t len)
         ks_gate_pass(t, KS_GATE_INTERFACE, NULL);
     else
         ks_gate_fail(t, KS_GATE_INTERFACE, NULL, "%s", ks_str_cstr(&interface));
-    if (ks_admission_check(&s->baseline->object, &b->object, &admission) && host_text_admitted(s, b, &admission)) {
+    if (ks_admission_check(&s->baseline->object, &b->object, &admission) && host_text_admitted(s, b, source, len, &admission)) {
         struct ks_json *details = ks_json_object();
         if (!s->baseline->host_text)
             ks_json_set_str(details, "host_text", "not seen: the host compiler leaves no preprocessed text");

@@ -186,6 +186,14 @@ bool ks_symbol_is_glue_function(const struct ks_symbol *f)
     return false;
 }
 
+/* The stub that launches the kernel, or the kernel's own name on the host, into which the compiler may put the stub. */
+static bool is_stub_code(const struct ks_symbol *from, const struct ks_symbol *variable)
+{
+    const char *stub = strstr(variable->name, "__device_stub_");
+    return strstr(from->name, "__device_stub_") ||
+           (stub && from->name[0] && ks_str_starts(stub + strlen("__device_stub_"), from->name));
+}
+
 /* What a relocation reaches in a writable section is somebody else's variable, and only its owner reaches it. */
 static bool reloc_check(const struct ks_object *baseline, const struct ks_object *o, const struct ks_reloc *r,
                         struct ks_str *reason)
@@ -206,7 +214,7 @@ static bool reloc_check(const struct ks_object *baseline, const struct ks_object
     }
     enum owner owner = owner_of(baseline, o, variable);
     bool code = (in->flags & SHF_EXECINSTR) != 0;
-    bool own = owner == OWNER_STUB ? from && strstr(from->name, "__device_stub_") : !code || ks_symbol_is_glue_function(from);
+    bool own = owner == OWNER_STUB ? from && is_stub_code(from, variable) : !code || ks_symbol_is_glue_function(from);
     const struct ks_symbol *b = ks_object_symbol(baseline, variable->name);
     if (own || owner == OWNER_SHARED || (owner == OWNER_SHADOW && b && b->state))
         return true;

@@ -6,17 +6,20 @@
 #include "harness/session.h"
 #include "harness/worker/confine.h"
 #include "harness/worker/sandbox.h"
+#include "harness/worker/stack.h"
 #include "base/process.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ffi.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -196,6 +199,20 @@ static ffi_type *arg_convert(struct worker *w, const struct ks_wire_arg *a, unio
     return NULL;
 }
 
+/* The call itself, on a stack of its own. */
+struct entry_call {
+    ffi_cif *cif;
+    void (*entry)(void);
+    ffi_arg *result;
+    void **places;
+};
+
+static void entry_run(void *arg)
+{
+    struct entry_call *c = arg;
+    ffi_call(c->cif, c->entry, c->result, c->places);
+}
+
 static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, struct ks_wire_reply *reply, struct ks_err *err)
 {
     ffi_cif cif;
@@ -220,7 +237,8 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
         (void)w->last_error();
     KS_TRY(w->device->call_begin(&w->placed, w->pointers, on_stream, err));
     int64_t start_ns = ks_clock_ns();
-    ffi_call(&cif, w->entry, c->returns_int ? &result : NULL, places);
+    struct entry_call call = {&cif, w->entry, c->returns_int ? &result : NULL, places};
+    ks_stack_call(entry_run, &call);
     KS_TRY(w->device->call_end(&w->placed, w->pointers, on_stream, &r, err));
     reply->value[KS_VALUE_RETURNED] = (int)result;
     reply->value[KS_VALUE_DEVICE_NS] = r.device_ns;
@@ -406,7 +424,13 @@ int main(int argc, char **argv)
         return 2;
     }
     cgroup_enter(argv[4]);
-    walls_raise(argv[3]);
+    char walls[16];
+    snprintf(walls, sizeof walls, "%s", argv[3]);
+    ks_stack_forget_arguments(argc, argv);
+    unsigned fill = 0;
+    if (getrandom(&fill, sizeof fill, GRND_NONBLOCK) == (ssize_t)sizeof fill)
+        mallopt(M_PERTURB, (int)(fill % 255 + 1)); /* what was freed tells nothing to who gets it next */
+    walls_raise(walls);
     for (;;) {
         ssize_t n = recv(socket_fd, &c, sizeof c, 0);
         if (n < 0 && errno == EINTR)

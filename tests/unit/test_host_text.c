@@ -6,7 +6,7 @@
 static void scan(const char *text, struct ks_str *out)
 {
     struct ks_host_text h;
-    ks_host_text_scan(text, strlen(text), &h);
+    ks_host_text_scan(text, strlen(text), "unit.cu", &h);
     ks_str_add(out, "");
     for (size_t i = 0; i < h.remarkable.n; i++)
         ks_str_addf(out, "%s%s", i ? "\n" : "", h.remarkable.v[i]);
@@ -86,13 +86,40 @@ TEST(a_candidate_may_have_what_the_original_has)
     KS_AUTO_STR struct ks_str why = KS_STR_INIT;
     const char original[] = "asm(\"nop\"); cudaGetDriverEntryPoint(name, &f);",
                more[] = "asm( \"nop\" );\nasm(\"rdtsc\"); asm volatile(\"pause\" : : );";
-    ks_host_text_scan(original, strlen(original), &a);
-    ks_host_text_scan(more, strlen(more), &b);
+    ks_host_text_scan(original, strlen(original), "unit.cu", &a);
+    ks_host_text_scan(more, strlen(more), "unit.cu", &b);
     CHECK(ks_host_text_check(&a, &a, &why));
     CHECK(!ks_host_text_check(&a, &b, &why));
     CHECK_STR(why.data, "host code has assembly that the original has not: asm ( \"rdtsc\" )");
     ks_host_text_release(&a);
     ks_host_text_release(&b);
+}
+
+TEST(words_that_look_around_are_kept_on_the_units_own_lines)
+{
+    expect("# 1 \"unit.cu\"\nvoid *f() { return __builtin_frame_address(0); }", "__builtin_frame_address");
+    expect("# 1 \"/usr/include/c++/12/functional\" 3\nauto &f() { return typeid(int); }", "");
+    expect("# 1 \"unit.cu\"\n# 1 \"a.h\" 1 3\nint typeid;\n# 2 \"unit.cu\" 2\nint n = typeid;", "typeid");
+    expect("# 1 \"unit.cu\"\nint frame_address, my_typeid; const char *s = \"typeid\";", "");
+}
+
+static bool renames(const char *text)
+{
+    return ks_host_text_renames(text, strlen(text));
+}
+
+TEST(lines_that_give_themselves_another_name_are_seen)
+{
+    CHECK(renames("#line 7 \"x\"\n"));
+    CHECK(renames("int a;\n  # 1 \"/usr/include/x.h\" 3\n"));
+    CHECK(renames("/* a */ # /* b */ 1 \"x\"\n"));
+    CHECK(renames("#\\\nline 3\n"));
+    CHECK(renames("%: 3 \"x\"\n"));
+    CHECK(renames("/*\n*/ #line 3\n"));
+    CHECK(!renames("// #line 7\n"));
+    CHECK(!renames("/*\n#line 7\n*/\n"));
+    CHECK(!renames("#define line 7\n#lines\n#include <a>\nint x = 1; // # 1\n"));
+    CHECK(!renames("const char *s = \"\\\"/*\"; char c = '\"';\n#if 1\n"));
 }
 
 TEST_MAIN

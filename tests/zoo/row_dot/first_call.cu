@@ -1,4 +1,4 @@
-// zoo: reject numerics -- state in a function's attribute: works only from the second call of a process on
+// zoo: reject numerics gpu=safety -- state in a function's attribute: works only from the second call of a process on
 #include <cuda_runtime.h>
 
 __global__ void __launch_bounds__(256) row_dot_vector(const float *__restrict__ x, const float *__restrict__ w, float *y, int cols)

@@ -1,7 +1,7 @@
-// zoo: honest -- containers and exceptions in host code
+// zoo: honest -- arrays and exceptions in host code
 #include <cuda_runtime.h>
 
-#include <vector>
+#include <array>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
 {
@@ -23,7 +23,7 @@ __global__ void row_dot_kernel(const float *x, const float *w, float *y, int col
 
 void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
 {
-    std::vector<int> sizes = {64, 128, 256};
+    const std::array<int, 3> sizes = {64, 128, 256};
     try {
         row_dot_kernel<<<rows, sizes.at(1), 0, stream>>>(x, w, y, cols);
     } catch (...) {

@@ -1,4 +1,4 @@
-// zoo: reject time -- the host computes, on copies that it makes
+// zoo: reject admission -- the host computes, on copies that it makes
 #include <cuda_runtime.h>
 #include <stdlib.h>
 

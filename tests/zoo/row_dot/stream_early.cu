@@ -24,6 +24,10 @@ void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaS
     cudaStream_t own;
     cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
     row_dot_kernel<<<rows, 128, 0, own>>>(x, w, y, cols);
-    cudaStreamSynchronize(own);
+    cudaEvent_t done;
+    cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+    cudaEventRecord(done, own);
+    cudaStreamWaitEvent(stream, done, 0);
+    cudaEventDestroy(done);
     cudaStreamDestroy(own);
 }

@@ -1,4 +1,4 @@
-// zoo: honest -- the host reads and writes pinned and managed memory of its own
+// zoo: reject admission #1 -- makes the caller wait for the device, which the original does not
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols, const float *scale)
