@@ -1,6 +1,7 @@
 #include "driver/agent_open.h"
 
 #include "base/file.h"
+#include "driver/agent_command.h"
 #include "driver/agent_replay.h"
 #include "driver/paths.h"
 #include "driver/say.h"
@@ -122,5 +123,7 @@ enum ks_code ks_agent_open(struct ks_agent_place *place, struct ks_agent **ret, 
         return open_http(place, ret, err);
     if (ks_str_starts(name, "file:"))
         return ks_agent_replay_new(name + 5, ret, err);
-    return ks_fail(err, KS_ERR_USAGE, "unknown agent '%s' (builtin, http, file:DIR)", name);
+    if (ks_str_starts(name, "command:"))
+        return ks_agent_command_new(name + 8, place->unit->path, ret, err);
+    return ks_fail(err, KS_ERR_USAGE, "unknown agent '%s' (builtin, http, file:DIR, command:PRESET)", name);
 }

@@ -1,7 +1,6 @@
 #include "driver/agent_operator.h"
 
 #include "base/hash.h"
-#include "driver/operator_ask.h"
 #include "driver/operator_log.h"
 #include "driver/say.h"
 #include "driver/search_state.h"
@@ -151,10 +150,11 @@ static void begin_trial(struct operator_agent *o, const struct ks_agent_view *vi
     o->n_before = view->n_attempts;
 }
 
-static void claim(struct operator_agent *o, bool silent)
+static void claim(struct operator_agent *o, bool silent, struct ks_proposal *ret)
 {
     o->pending = PENDING_CLAIM;
     o->silent = silent;
+    ret->claims_limit = true;
 }
 
 /* One call from outside.  *ret_turn: the search's turn. */
@@ -180,7 +180,7 @@ static enum ks_code call_live(struct operator_agent *o, const struct ks_agent_vi
     } else {
         refused = r.kind == KS_ACTION_REFUSED;
         if (r.kind == KS_ACTION_CLAIM)
-            claim(o, false);
+            claim(o, false, ret);
         else
             add_question(o, view, r.content);
         code = keep_call(o, tool, arguments, r.content, refused, err);
@@ -234,17 +234,19 @@ static enum ks_code call_again(struct operator_agent *o, const struct ks_agent_v
         ks_trace_event(o->trace, "cancelled", j);
         return KS_OK;
     }
+    bool refused = ks_json_get_bool(line, "refused", false), again = changes_something(tool) && !refused;
+    if (again) /* a question that it puts comes before the call in the trace, as it did then */
+        ks_actions_call(o->desk, tool, arguments, &r);
     if (!candidate)
-        trace_call(o, tool, arguments, ks_json_get(line, "result"), ks_json_get_bool(line, "refused", false));
-    if (!changes_something(tool) || ks_json_get_bool(line, "refused", false))
+        trace_call(o, tool, arguments, ks_json_get(line, "result"), refused);
+    if (!again)
         return KS_OK;
-    ks_actions_call(o->desk, tool, arguments, &r);
     if (r.kind == KS_ACTION_EVALUATE) {
         trace_call(o, tool, arguments, NULL, false);
         begin_trial(o, view, true, ret);
         *ret_turn = true;
     } else if (r.kind == KS_ACTION_CLAIM) {
-        claim(o, true);
+        claim(o, true, ret);
         *ret_turn = true;
     }
     ks_action_result_release(&r);
@@ -296,9 +298,14 @@ static void operator_free(struct ks_agent *self)
 
 static enum ks_code ask(void *ctx, enum ks_layer layer, struct ks_json **ret, struct ks_err *err)
 {
-    (void)err;
-    const struct operator_agent *o = ctx;
-    *ret = ks_operator_question(o->search, layer);
+    struct operator_agent *o = ctx;
+    KS_TRY(ks_search_ask(o->search, layer, ret, err));
+    const char *text = ks_json_get_str(*ret, "text", NULL);
+    if (text) { /* the search's question now: it is told with this answer */
+        free(o->question);
+        o->question = ks_xstrdup(text);
+        o->untold = false;
+    }
     return KS_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "driver/agent_command.h"
 #include "driver/agent_open.h"
 #include "driver/certificate.h"
 #include "driver/entry_session.h"
@@ -114,7 +115,11 @@ static enum ks_code search(struct running *r, struct ks_err *err)
                                    .family = ks_search_family(x->facts),
                                    .facts = x->facts,
                                    .budget = x->unit->settings->budget};
-    KS_TRY(ks_search_run(&r->search, &r->result, err));
+    ks_agent_command_attach(r->agent, r->trace, &r->search);
+    enum ks_code code = ks_search_run(&r->search, &r->result, err);
+    ks_agent_command_end(r->agent);
+    if (code != KS_OK)
+        return code;
     struct ks_json *j = ks_json_object();
     ks_json_set_str(j, "stopped_by", r->result.stopped_by);
     ks_json_set_i64(j, "trials", r->result.n_trials);

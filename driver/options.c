@@ -149,8 +149,9 @@ static enum ks_code parse_enum(const struct ks_option *o, const char *text, int 
 static enum ks_code parse_proposer(const char *text, const char **ret, struct ks_err *err)
 {
     struct stat st;
-    if (strcmp(text, "builtin") != 0 && strcmp(text, "http") != 0 && !ks_str_starts(text, "file:"))
-        return ks_fail(err, KS_ERR_USAGE, "expected builtin, http or file:DIR, got '%s'", text);
+    if (strcmp(text, "builtin") != 0 && strcmp(text, "http") != 0 && !ks_str_starts(text, "file:") &&
+        !(ks_str_starts(text, "command:") && text[8]))
+        return ks_fail(err, KS_ERR_USAGE, "expected builtin, http, file:DIR or command:PRESET, got '%s'", text);
     if (ks_str_starts(text, "file:") && (stat(text + 5, &st) < 0 || !S_ISDIR(st.st_mode)))
         return ks_fail(err, KS_ERR_USAGE, "cannot find the folder of candidates '%s'", text + 5);
     *ret = text;

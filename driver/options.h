@@ -29,7 +29,7 @@ struct ks_settings {
         enum ks_device_choice choice;
         char arch[16]; /* emulated:sm_XX, "" otherwise */
     } device;
-    const char *agent; /* "builtin", "file:DIR", "http" */
+    const char *agent; /* "builtin", "file:DIR", "http", "command:PRESET" */
     struct {
         int api;                                               /* 0: by model and endpoint; 1 openai, 2 anthropic */
         const char *model, *endpoint, *key_file, *ca, *prices; /* NULL: not given */

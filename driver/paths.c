@@ -60,6 +60,11 @@ void ks_paths_prices(struct ks_str *out)
     choose("share/kscc/prices.json", KSCC_SOURCE_DIR "/rewriter/http/prices.json", out);
 }
 
+void ks_paths_presets(struct ks_str *out)
+{
+    choose("share/kscc/presets", KSCC_SOURCE_DIR "/rewriter/presets", out);
+}
+
 void ks_paths_shim(struct ks_str *out)
 {
     choose("share/kscc/shim", KSCC_SOURCE_DIR "/analyzer", out);

@@ -11,6 +11,7 @@ void ks_paths_core(struct ks_str *out);     /* the program kscc-core */
 void ks_paths_emulated(struct ks_str *out); /* folder of the emulated libcudart.so.13; empty when not found */
 void ks_paths_bank(struct ks_str *out);     /* question bank */
 void ks_paths_prices(struct ks_str *out);   /* file of models' prices */
+void ks_paths_presets(struct ks_str *out);  /* how coding agents' programs are called */
 void ks_paths_shim(struct ks_str *out);     /* folder of kscc_clang_shim.h */
 void ks_paths_manuals(struct ks_str *out);  /* folder of docs/ */
 

@@ -1,5 +1,6 @@
 #include "harness/worker/confine.h"
 
+#include "harness/worker/confine_agent.h"
 #include "harness/worker/namespaces.h"
 #include "harness/worker/sandbox.h"
 
@@ -58,6 +59,8 @@ static void shell_confine(void)
 
 _Noreturn void ks_confine_run(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[2], "-a") == 0)
+        ks_confine_agent_run(argc, argv);
     struct ks_confine_path paths[KS_MAX_CONFINE_PATHS];
     size_t n = 0;
     bool shell = argc > 2 && strcmp(argv[2], "-s") == 0;

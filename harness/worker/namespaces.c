@@ -49,13 +49,35 @@ bool ks_capabilities_drop(void)
     return syscall(SYS_capset, &head, none) == 0;
 }
 
+static int (*watch)(void);
+
+void ks_namespaces_watch(int (*tick)(void))
+{
+    watch = tick;
+}
+
+static const char *writable;
+
+void ks_namespaces_writable(const char *folder)
+{
+    writable = folder;
+}
+
 /* Ends as the child did.  Only the child's end of the socket may keep the parent waiting, so ours are closed. */
 static _Noreturn void end_like(pid_t child, int status_fd)
 {
     int status = 0;
     pid_t got;
-    while ((got = waitpid(child, &status, 0)) < 0 && errno == EINTR)
-        continue;
+    while ((got = waitpid(child, &status, watch ? WNOHANG : 0)) == 0 || (got < 0 && errno == EINTR)) {
+        int end = got == 0 && watch ? watch() : 0;
+        if (end) { /* the others die with this one */
+            status = end << 8;
+            got = child;
+            break;
+        }
+        if (got == 0)
+            usleep(100000);
+    }
     if (status_fd >= 0) { /* the namespace's first process cannot die of a signal of its own */
         ssize_t n = write(status_fd, &status, sizeof status);
         _exit(n == (ssize_t)sizeof status && got == child ? 0 : 125);
@@ -111,6 +133,25 @@ static bool pid_namespace_enter(const int *fds, int n_fds)
     return true;
 }
 
+/* Where other programs of the same user listen and do as they are told. */
+static void sockets_hide(void)
+{
+    static const char *const files[] = {"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock",
+                                        "/run/crio/crio.sock"};
+    (void)!mount("none", "/run/user", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        (void)!mount("/dev/null", files[i], NULL, MS_BIND, NULL);
+}
+
+/* Everything read-only but one folder. */
+static bool mounts_seal(void)
+{
+    struct mount_attr seal = {.attr_set = MOUNT_ATTR_RDONLY}, open = {.attr_clr = MOUNT_ATTR_RDONLY};
+    return writable && mount(writable, writable, NULL, MS_BIND, NULL) == 0 &&
+           syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &seal, sizeof seal) == 0 &&
+           syscall(SYS_mount_setattr, AT_FDCWD, writable, 0, &open, sizeof open) == 0;
+}
+
 static bool mounts_hide(bool new_pids, bool seal, bool *ret_read_only)
 {
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -139,7 +180,7 @@ void ks_namespaces_enter(struct ks_namespaces *ret, enum ks_namespaces_without w
     ret->user = unshare(CLONE_NEWUSER) == 0;
     if (ret->user && !ids_map(uid, gid))
         ret->user = false; /* without numbers of our own nothing below works either */
-    ret->net = unshare(CLONE_NEWNET) == 0;
+    ret->net = without != KS_WITH_NETWORK && unshare(CLONE_NEWNET) == 0;
     ret->ipc = unshare(CLONE_NEWIPC) == 0;
     ret->uts = unshare(CLONE_NEWUTS) == 0;
     bool wanted = without != KS_WITHOUT_PIDS, pids = wanted && unshare(CLONE_NEWPID) == 0,
@@ -147,6 +188,10 @@ void ks_namespaces_enter(struct ks_namespaces *ret, enum ks_namespaces_without w
     ret->pid = pids && pid_namespace_enter(fds, n_fds);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     ret->mount = mounts && mounts_hide(ret->pid, without == KS_WITHOUT_NONE, &ret->read_only);
+    if (ret->mount && without == KS_WITH_NETWORK) {
+        sockets_hide();
+        ret->read_only = mounts_seal();
+    }
     ret->no_capabilities = ks_capabilities_drop();
 }
 

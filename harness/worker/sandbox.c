@@ -213,7 +213,7 @@ enum ks_code ks_sandbox_seal(const struct ks_sandbox *s, struct ks_str *ret_json
     return KS_OK;
 }
 
-bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sockets)
+static bool confine(const struct ks_confine_path *paths, size_t n, bool sockets, bool agent)
 {
     int ruleset = -1, abi = ruleset_make(&ruleset);
     if (abi < 1 && !sockets) /* a shell without walls is none */
@@ -227,7 +227,7 @@ bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sock
                               : access &
                                     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE));
     }
-    if (abi > 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+    if ((agent && abi < 1) || (abi > 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0))
         return false;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int rc = filter ? 0 : -ENOMEM;
@@ -235,15 +235,25 @@ bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sock
         int number = refused[i].builds ? seccomp_syscall_resolve_name(refused[i].name) : -1;
         rc = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
     }
-    if (rc == 0 && sockets)
+    if (rc == 0 && sockets && !agent) /* none but sockets between processes of this machine */
         rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
-    else if (rc == 0)
+    else if (rc == 0 && !agent)
         rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 0);
     if (rc == 0)
         rc = seccomp_load(filter);
     if (filter)
         seccomp_release(filter);
     return rc == 0 || (sockets && (rc == -EINVAL || rc == -ENOSYS));
+}
+
+bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sockets)
+{
+    return confine(paths, n, sockets, false);
+}
+
+bool ks_sandbox_confine_agent(const struct ks_confine_path *paths, size_t n)
+{
+    return confine(paths, n, true, true);
 }
 
 enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err)

@@ -30,6 +30,8 @@ struct ks_confine_path {
 };
 /* sockets: those between processes of this machine; else none at all, and false when a wall is missing. */
 bool ks_sandbox_confine(const struct ks_confine_path *paths, size_t n, bool sockets);
+/* The same for a program that keeps the network; false also where the kernel has no Landlock. */
+bool ks_sandbox_confine_agent(const struct ks_confine_path *paths, size_t n);
 KS_NODISCARD enum ks_code ks_sandbox_seal_code(const struct ks_sandbox *s, struct ks_err *err);
 
 #endif
