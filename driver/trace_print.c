@@ -160,13 +160,12 @@ static void count_trial(const struct ks_trace_file *t, const struct ks_json *e, 
     }
 }
 
-static void add_numbers(const struct ks_json *e, struct ks_json *sums)
+/* Each conversation says what was spent until then. */
+static void keep_spend(const struct ks_json *spent, struct ks_json *ret)
 {
-    for (size_t i = 0; i < ks_json_len(e); i++) {
-        const struct ks_json *m = ks_json_at(e, i);
-        if (ks_json_is_number(m) && strcmp(ks_json_key(m), "n") != 0)
-            count(sums, ks_json_key(m), ks_json_num(m, 0));
-    }
+    for (size_t i = 0; i < ks_json_len(spent); i++)
+        if (ks_json_is_number(ks_json_at(spent, i)))
+            ks_json_set_num(ret, ks_json_key(ks_json_at(spent, i)), ks_json_num(ks_json_at(spent, i), 0));
 }
 
 struct ks_json *ks_trace_stats(const struct ks_trace_file *t)
@@ -193,8 +192,8 @@ struct ks_json *ks_trace_stats(const struct ks_trace_file *t)
             count(out, "unstated", !ks_json_get_str(e, "hypothesis", NULL));
         else if (ks_trace_event_is(e, "tool"))
             count(tools, ks_json_get_str(e, "tool", "?"), 1);
-        else if (ks_trace_event_is(e, "spend"))
-            add_numbers(e, spend);
+        else if (ks_trace_event_is(e, "conversation"))
+            keep_spend(ks_json_get(e, "spend"), spend);
         else if (ks_trace_event_is(e, "verdict") && ks_streq(ks_json_get_str(e, "phase", ""), "trial"))
             count_trial(t, e, &p, out, rejected);
         else if (ks_trace_event_is(e, "verdict") &&
