@@ -89,8 +89,10 @@ expect_no_err 'new best'
 expect_symbol unit.o scale_shift
 said >said.txt
 ! grep -q 'DONE:' said.txt || fail "it got something: $(grep DONE: said.txt)"
-[ "$(grep -c '^refused: ' said.txt)" = 11 ] || fail "attempts: $(cat said.txt)"
-[ "$(grep -c '^socket: ' said.txt)" = 6 ] || fail "socket: $(cat said.txt)"
+runs=$(grep -c '^loosened contract: 1' said.txt) # a question may have sent it off again
+[ "$runs" -ge 1 ] && [ "$runs" -le 3 ] || fail "runs: $runs"
+[ "$(grep -c '^refused: ' said.txt)" = $((11 * runs)) ] || fail "attempts: $(cat said.txt)"
+[ "$(grep -c '^socket: ' said.txt)" = $((6 * runs)) ] || fail "socket: $(cat said.txt)"
 grep -q 'loosened contract: 1' said.txt || fail "$(cat said.txt)"
 grep -q 'finish: 2' said.txt || fail "$(cat said.txt)"
 grep -q 'its own key: \[redacted\]' said.txt || fail "its key is in the trace, or was not handed on: $(cat said.txt)"
