@@ -18,20 +18,28 @@ static struct ks_json *speedup_to_json(const struct ks_trial *t)
     return j;
 }
 
+struct ks_json *ks_unit_flags_json(const struct ks_unit *u)
+{
+    struct ks_json *flags = ks_json_array();
+    for (size_t i = 1; i + 4 <= u->build_argv.n; i++) /* neither the input nor the output */
+        if (i != u->input_index && i + 1 != u->input_index)
+            ks_json_push(flags, ks_json_string(u->build_argv.v[i]));
+    return flags;
+}
+
 /* What certificate and outcome have in common. */
 static struct ks_json *finding_to_json(const struct ks_finding *f)
 {
-    struct ks_json *j = ks_json_object(), *flags = ks_json_array();
+    struct ks_json *j = ks_json_object();
     ks_json_set_i64(j, "gate_version", KS_GATE_VERSION);
     ks_json_set_str(j, "kscc", KSCC_VERSION);
     ks_json_set_str(j, "key", f->key);
     ks_json_set_str(j, "unit", ks_path_base(f->unit->path));
     ks_json_set_str(j, "entry", f->contract->entry);
     ks_json_set_str(j, "toolkit", f->unit->toolkit.version);
-    for (size_t i = 1; i + 4 <= f->unit->build_argv.n; i++) /* neither the input nor the output */
-        if (i != f->unit->input_index && i + 1 != f->unit->input_index)
-            ks_json_push(flags, ks_json_string(f->unit->build_argv.v[i]));
-    ks_json_set(j, "flags", flags);
+    ks_json_set(j, "flags", ks_unit_flags_json(f->unit));
+    ks_json_set_str(j, "included_sha256", f->unit->included_hash);
+    ks_json_set_str(j, "variables_sha256", f->unit->variables_hash);
     ks_json_set(j, "device", ks_json_repeatable(f->device));
     ks_json_set_str(j, "agent", f->agent);
     ks_json_set_i64(j, "trials", f->result->n_trials);

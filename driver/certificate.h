@@ -40,6 +40,8 @@ struct ks_finding {
     char trace_hash[65];
 };
 
+/* The flags of a unit as certificates list them.  Caller frees. */
+struct ks_json *ks_unit_flags_json(const struct ks_unit *u);
 /* Writes everything but the trace; the certificate (result->confirm != NULL) or the outcome last. */
 KS_NODISCARD enum ks_code ks_finding_store(const struct ks_store *store, const struct ks_finding *f, struct ks_err *err);
 /* "4 rejected by numerics, 7 without gain" over the trace's verdicts.  Appends to out. */

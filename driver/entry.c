@@ -273,7 +273,7 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
 
 static enum ks_known look_up(const struct ks_entry_context *x, const struct running *r)
 {
-    enum ks_known known = ks_known_look_up(x, r->key);
+    enum ks_known known = ks_known_look_up(x, r->key, r->contract->entry, r->contract_json);
     if (known == KS_KNOWN_NO_GAIN)
         say_no_gain(x, r->contract, r->key, " in an earlier search (--kscc-fresh searches again)");
     return known;
@@ -285,6 +285,14 @@ static bool find_certificate(struct running *r, struct ks_entry_context *ret_whe
     const struct ks_entry_context *x = r->x;
     enum ks_known known = KS_KNOWN_NOTHING;
     *ret_where = *x;
+    if (x->shared) {
+        ret_where->store = x->shared;
+        if (ks_known_certificate(ret_where, r->key)) {
+            ks_stats_count(KS_STAT_HITS);
+            return true;
+        }
+        *ret_where = *x;
+    }
     if (x->read_only) {
         ret_where->store = x->read_only;
         known = look_up(ret_where, r);

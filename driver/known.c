@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "driver/certificate.h"
 #include "driver/say.h"
+#include "driver/stale.h"
 
 #include <string.h>
 
@@ -38,7 +39,21 @@ static void say_known(const struct ks_entry_context *x, const char *key, const s
                     ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
 }
 
-static enum ks_known look_up_approved(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate)
+/* A certificate that would do, had nothing changed.  False: none. */
+static bool say_stale(const struct ks_entry_context *x, const char *entry, const struct ks_json *contract, const char *instead)
+{
+    KS_AUTO_STR struct ks_str what = KS_STR_INIT;
+    char key[65];
+    if (!ks_stale_find(x, entry, contract, key, &what))
+        return false;
+    ks_say(KS_SEV_REMARK, "%s: certificate %.12s of %s is stale: changed since: %s; %s", x->unit->path, key, entry,
+           ks_str_cstr(&what), instead);
+    return true;
+}
+
+/* why: of the lookup that brought no certificate. */
+static enum ks_known look_up_approved(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate,
+                                      const struct ks_err *why, const char *entry, const struct ks_json *contract)
 {
     if (certificate && ks_store_is_approved(x->store, key)) {
         say_known(x, key, certificate);
@@ -47,20 +62,23 @@ static enum ks_known look_up_approved(const struct ks_entry_context *x, const ch
     if (certificate)
         ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s",
                x->unit->path, key, key, KS_KEEP_BASELINE);
-    else
+    else if (why->code == KS_ERR_MISMATCH || why->code == KS_ERR_SYNTAX)
+        ks_say_instead(why, KS_KEEP_BASELINE);
+    else if (!say_stale(x, entry, contract, KS_KEEP_BASELINE))
         ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,
                x->store->dir, KS_KEEP_BASELINE);
     return KS_KNOWN_NOT_ALLOWED;
 }
 
-enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key)
+enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key, const char *entry,
+                               const struct ks_json *contract)
 {
     const struct ks_settings *s = x->unit->settings;
     KS_AUTO_JSON struct ks_json *certificate = NULL;
     struct ks_err err;
     enum ks_code code = ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err);
     if (s->policy == KS_POLICY_APPROVED)
-        return look_up_approved(x, key, certificate);
+        return look_up_approved(x, key, certificate, &err, entry, contract);
     if (s->fresh)
         return KS_KNOWN_NOTHING;
     const char *stopped_by = ks_json_get_str(certificate, "stopped_by", "");
@@ -83,6 +101,18 @@ bool ks_known_older(const struct ks_entry_context *x, const char *key)
     KS_AUTO_JSON struct ks_json *certificate = NULL;
     struct ks_err err;
     if (ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err) != KS_OK)
+        return false;
+    say_known(x, key, certificate);
+    return true;
+}
+
+bool ks_known_certificate(const struct ks_entry_context *x, const char *key)
+{
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    struct ks_err err;
+    if (x->unit->settings->fresh ||
+        ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err) != KS_OK ||
+        (x->unit->settings->policy == KS_POLICY_APPROVED && !ks_store_is_approved(x->store, key)))
         return false;
     say_known(x, key, certificate);
     return true;

@@ -14,7 +14,11 @@ enum ks_known {
     KS_KNOWN_NO_GAIN,     /* a search with at least this budget found nothing */
     KS_KNOWN_NOT_ALLOWED  /* the policy wants an approved certificate: said */
 };
-enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key);
+/* entry, contract: for saying what has changed since a certificate that no longer holds. */
+enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key, const char *entry,
+                               const struct ks_json *contract);
+/* Whether this store has a certificate that the policy lets out; nothing is said but where it came from. */
+bool ks_known_certificate(const struct ks_entry_context *x, const char *key);
 /* After a search that found nothing, or failed: is there a valid certificate of an earlier one?  It loses nothing of its worth.
  */
 bool ks_known_older(const struct ks_entry_context *x, const char *key);

@@ -37,13 +37,14 @@ struct ks_settings {
         int64_t retries, context_tokens;
         double timeout_s;
     } http;
-    int ask;           /* enum ks_ask */
-    const char *bank;  /* NULL: the one that comes with kscc */
-    int host;          /* enum ks_host_use (host.h) */
-    const char *dir;   /* NULL: .kscc beside the source */
-    const char *nvcc;  /* NULL: looked for */
-    const char *trace; /* NULL: store only */
-    int policy;        /* enum ks_policy */
+    int ask;                /* enum ks_ask */
+    const char *bank;       /* NULL: the one that comes with kscc */
+    int host;               /* enum ks_host_use (host.h) */
+    const char *dir;        /* NULL: .kscc beside the source */
+    const char *shared_dir; /* a store of others that is only read; NULL: none */
+    const char *nvcc;       /* NULL: looked for */
+    const char *trace;      /* NULL: store only */
+    int policy;             /* enum ks_policy */
     bool policy_given;
     double delta, regress;
     int64_t sample; /* 0: the device's default */

@@ -31,6 +31,7 @@ struct pipeline {
     struct ks_device_chosen device;
     struct ks_store store;
     struct ks_store read_only; /* the user's, when it can be read only; store is a temporary one then */
+    struct ks_store shared;    /* --kscc-shared-dir */
     char unit_hash[65];
     struct ks_emission *emissions;
     size_t n_emissions;
@@ -138,6 +139,10 @@ static bool open_store(struct pipeline *p)
     }
     if (code != KS_OK)
         ks_say_instead(&err, nvcc_only);
+    const char *shared = p->unit.settings->shared_dir;
+    struct ks_err shared_err;
+    if (code == KS_OK && shared && ks_store_open_existing(shared, &p->shared, &shared_err) != KS_OK)
+        ks_say_instead(&shared_err, "going on with the store of one's own");
     return code == KS_OK;
 }
 
@@ -190,6 +195,7 @@ static bool optimise_entries(struct pipeline *p)
                                  .device = &p->device,
                                  .store = &p->store,
                                  .read_only = p->read_only.dir ? &p->read_only : NULL,
+                                 .shared = p->shared.dir ? &p->shared : NULL,
                                  .unit_hash = p->unit_hash};
     p->emissions = KS_ARENA_ARRAY(&p->arena, struct ks_emission, p->n_contracts);
     for (size_t i = 0; i < p->n_contracts; i++)
@@ -207,9 +213,10 @@ static bool emit(struct pipeline *p)
         return false;
     }
     for (size_t i = 0; i < p->n_emissions; i++) {
-        KS_AUTO_STR struct ks_str certificate = KS_STR_INIT;
-        bool kept = !p->store.temporary || !ks_str_starts(p->emissions[i].candidate_path, p->store.dir);
-        ks_store_path(p->read_only.dir ? &p->read_only : &p->store, p->emissions[i].key, KS_CERTIFICATE_FILE, &certificate);
+        KS_AUTO_STR struct ks_str certificate = KS_STR_INIT, dir = KS_STR_INIT;
+        bool kept = p->emissions[i].candidate_is_kept;
+        ks_path_dir(&dir, p->emissions[i].candidate_path);
+        ks_path_join(&certificate, ks_str_cstr(&dir), KS_CERTIFICATE_FILE);
         ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object,
                         p->emissions[i].signature->entry, kept ? ks_str_cstr(&certificate) : "not kept");
     }
@@ -222,6 +229,7 @@ static void release(struct pipeline *p)
         ks_json_free((struct ks_json *)p->emissions[i].contract);
     ks_store_close(&p->store);
     ks_store_close(&p->read_only);
+    ks_store_close(&p->shared);
     ks_unit_close(&p->unit);
     ks_arena_release(&p->arena);
 }
@@ -251,7 +259,8 @@ static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, co
 
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object)
 {
-    struct pipeline p = {.object = object, .store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}};
+    struct pipeline p = {
+        .object = object, .store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
     ks_stats_count(KS_STAT_UNITS);

@@ -108,19 +108,32 @@ static enum ks_code hash_dependencies(struct ks_unit *u, struct ks_hash *h, stru
     if (!p)
         return ks_fail(err, KS_ERR_SYNTAX, "cannot read the make rule of '%s'", u->path);
     p++;
-    while (next_name(&p, &name)) {
+    for (bool own = true; next_name(&p, &name); own = false) {
         char hex[65];
+        ks_args_add(&u->includes, ks_str_cstr(&name));
+        if (own) /* the rule begins with the source, which is hashed already */
+            continue;
         KS_TRY(ks_hash_file_hex(ks_str_cstr(&name), hex, err));
         ks_hash_update_field(h, hex, 64);
-        ks_args_add(&u->includes, ks_str_cstr(&name));
     }
     return KS_OK;
 }
 
-enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err)
+static void hash_variables(char ret_hex[65])
 {
     static const char *const variables[] = {"PTXAS_FLAGS", "CUDAFE_FLAGS", "INCLUDES", "SYSTEM_INCLUDES", "NVCC_CCBIN"};
     struct ks_hash h;
+    ks_hash_init(&h);
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *value = getenv(variables[i]);
+        ks_hash_update_field(&h, value ? value : "", value ? strlen(value) : 0);
+    }
+    ks_hash_final_hex(&h, ret_hex);
+}
+
+enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err)
+{
+    struct ks_hash h, included;
     ks_hash_init(&h);
     ks_hash_update_field(&h, u->source, u->source_len);
     ks_hash_update_field(&h, ks_path_base(u->path), strlen(ks_path_base(u->path)));
@@ -128,11 +141,12 @@ enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *er
     for (size_t i = 1; i + 2 < u->build_argv.n; i++) /* neither nvcc's path nor the output's name */
         if (i != u->input_index)
             ks_hash_update_field(&h, u->build_argv.v[i], strlen(u->build_argv.v[i]));
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *value = getenv(variables[i]);
-        ks_hash_update_field(&h, value ? value : "", value ? strlen(value) : 0);
-    }
-    KS_TRY(hash_dependencies(u, &h, err));
+    hash_variables(u->variables_hash);
+    ks_hash_update_field(&h, u->variables_hash, 64);
+    ks_hash_init(&included);
+    KS_TRY(hash_dependencies(u, &included, err));
+    ks_hash_final_hex(&included, u->included_hash);
+    ks_hash_update_field(&h, u->included_hash, 64);
     ks_hash_final_hex(&h, ret_hex);
     return KS_OK;
 }

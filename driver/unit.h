@@ -22,6 +22,8 @@ struct ks_unit {
     struct ks_args build_argv; /* flat line that compiles the unit (ks_cmdline_build_argv) */
     size_t input_index;        /* the .cu in build_argv */
     struct ks_args includes;   /* what it includes, as nvcc -M names it; filled by ks_unit_hash() */
+    char included_hash[65];    /* of every file it includes; "" until ks_unit_hash() */
+    char variables_hash[65];   /* of the variables that nvcc reads as flags */
 };
 
 /* Reads the source and asks nvcc about itself.  Errors: KS_ERR_NOT_FOUND, KS_ERR_IO, KS_ERR_LIMIT, KS_ERR_UNSUPPORTED. */
@@ -30,7 +32,7 @@ KS_NODISCARD enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct 
 void ks_unit_close(struct ks_unit *u);
 
 /* Hash of what nvcc would compile: source, every file it includes, flags, the variables that nvcc reads as flags, toolkit.  Hex.
- */
+ * Its parts stay in *u. */
 KS_NODISCARD enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err);
 
 /* Highest architecture the flags name ("sm_90a"), or "" for nvcc's default. */

@@ -1,0 +1,62 @@
+# kscc store export, import, gc; approve shows what it is about, revoke takes it back; a shared store below one's own.
+unit; good_candidate 1
+agent --kscc-agent=file:cand -c unit.cu -o unit.o
+expect_err "emitted unit.o"
+key=$(basename "$(key_dir)")
+run "$KSCC" approve "${key:0:12}" </dev/null
+expect_status 0
+grep -q '^+.*3.0f + 1.0f' out || fail "the diff is not shown"
+grep -q 'numerics' out || fail "the gates are not shown"
+# there and back: the same bytes, no approval unless asked for, nothing twice, nothing that was touched
+run "$KSCC" store export all.tar
+expect_status 0
+run "$KSCC" store export again.tar "${key:0:12}"
+expect_same all.tar again.tar
+run "$KSCC" store import all.tar --kscc-dir=other
+expect_status 0
+run "$KSCC" store verify --kscc-dir=other
+expect_status 0
+grep -q '1 certificate good, 0 bad' out || { fail "not verified"; cat out; }
+expect_no_file "other/objects/$key/approved.json"
+run "$KSCC" store import all.tar --kscc-dir=other
+grep -q 'here already' out || fail "imported twice"
+run "$KSCC" store import all.tar --with-approvals --kscc-dir=third
+expect_file "third/objects/$key/approved.json"
+mkdir -p bad/objects && cp -r "$(key_dir)" bad/objects/ && echo '// touched' >>"bad/objects/$key/candidate.cu"
+tar -C bad/objects -cf bad.tar "$key"
+run "$KSCC" store import bad.tar --kscc-dir=fourth
+expect_status 1
+grep -q 'left out: .*candidate.cu' out || { fail "a touched candidate was taken"; cat out; }
+ln -sf /etc/passwd "bad/objects/$key/report.txt"; tar -C bad/objects -cf bad.tar "$key"
+run "$KSCC" store import bad.tar --kscc-dir=fourth
+grep -q 'left out: .*no plain file' out || { fail "a link was taken"; cat out; }
+[ -z "$(ls -A fourth/objects)" ] || fail "something was left behind"
+# a shared store is read first and never written; what it approves, a build in CI emits without a device or an agent
+chmod -R a-w third; rm -rf .kscc unit.o
+CI=true agent --kscc-shared-dir=third --kscc-agent=file:/nonexistent -c unit.cu -o unit.o 2>/dev/null
+CI=true agent --kscc-shared-dir=third -c unit.cu -o unit.o
+expect_status 0
+expect_err "emitted unit.o"
+expect_err "third/objects/$key/certificate.json"
+expect_no_err "trial"
+chmod -R u+w third
+run "$KSCC" revoke "$key" --kscc-dir=third
+expect_status 0
+CI=true agent --kscc-shared-dir=third -c unit.cu -o unit.o
+expect_err "no approved certificate"
+# gc: nothing worth keeping is lost; other gate versions and leftovers go; a limit takes what is not approved
+run "$KSCC" store gc --kscc-dir=other
+grep -q '^0 removed' out || { fail "gc removed something"; cat out; }
+cp -r "other/objects/$key" "other/objects/${key//[0-9a]/b}"
+touch -d '2 hours ago' "other/objects/$key/certificate.json.AbCdEf"
+run "$KSCC" store gc --kscc-dir=other
+grep -q '^1 removed' out || { fail "a folder under another's key stays"; cat out; }
+expect_no_file "other/objects/$key/certificate.json.AbCdEf"
+run "$KSCC" approve "$key" --kscc-dir=other
+run "$KSCC" store gc --max-size=1K --kscc-dir=other
+grep -q '^0 removed' out || { fail "what was approved is gone"; cat out; }
+run "$KSCC" revoke "$key" --kscc-dir=other
+run "$KSCC" store gc --max-size=1K --kscc-dir=other
+grep -q '^1 removed' out || { fail "the limit does nothing"; cat out; }
+run "$KSCC" store list --kscc-dir=other
+[ ! -s out ] || fail "the index still lists it"
