@@ -19,6 +19,6 @@ nm unit.o | grep -q kscc && fail "policy off emitted a candidate"
 # a certificate whose candidate was changed is worth nothing
 echo '// touched' >>"$(key_dir)candidate.cu"
 CI=true agent --kscc-agent=file:cand -c unit.cu -o unit.o
-expect_err "no approved certificate"
+expect_err "candidate.cu' is not the file that the certificate names"
 run "$KSCC" store verify
 expect_status 1

@@ -10,7 +10,9 @@ for w in '-x cuda' -Ix -Iy -DA=1 -DB=2 -fPIC -std=c++20 -fgpu-rdc --cuda-gpu-arc
   grep '^libclang: ' err | grep -qF -- "$w" || fail "libclang's line lacks $w"
 done
 grep -qE '^libclang: .*(-lineinfo|-Wall|-t 4|-O3)' err && fail "libclang's line has words that it misreads"
-expect_err "agent: stands aside: relocatable device code"
+expect_err "agent: asked"
+run "$KSCC" "-###" -O-agent -G -c a.cu
+expect_err "agent: stands aside: option '-G' is in use"
 # Options files and variables are read first.
 printf -- '-DFROM_FILE="a b" -I inc' >o.optf
 NVCC_APPEND_FLAGS=-DFROM_VARIABLE run "$KSCC" '-###' -optf o.optf -c a.cu
