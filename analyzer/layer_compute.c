@@ -108,8 +108,9 @@ const struct ks_loop *ks_case_matmul_loop(const struct ks_case *c, size_t *ret_n
 
 struct operations {
     const struct ks_kernel *k;
-    int double_literals, divisions, int_divisions, special, half_ops;
-    const struct ks_node *first_double, *first_division, *first_int_division, *first_special, *first_half;
+    int double_literals, divisions, int_divisions, special, half_ops, from_indices, functions;
+    const struct ks_node *first_double, *first_division, *first_int_division, *first_special, *first_half, *first_index,
+        *first_function;
 };
 
 static void note(int *n, const struct ks_node **first, const struct ks_node *node)
@@ -142,6 +143,42 @@ static bool holds_doubles(const struct ks_kernel *k)
     return false;
 }
 
+/* Does the value come, at any remove, from an array or through a pointer? */
+struct origin {
+    bool from_memory;
+    int depth;
+};
+
+static bool visit_origin(const struct ks_node *n, void *data)
+{
+    struct origin *o = data;
+    o->from_memory |= n->kind == KS_NODE_SUBSCRIPT || n->kind == KS_NODE_LAMBDA || ks_node_is(n, KS_NODE_UNARY, "*") ||
+                      (n->kind == KS_NODE_CALL && n->name && strstr(n->name, "ld"));
+    const struct ks_symbol *v = n->kind == KS_NODE_DECL_REF ? n->symbol : NULL;
+    if (!v || v->kind != KS_SYM_LOCAL || !v->decl || o->from_memory)
+        return !o->from_memory;
+    if (o->depth >= 6 || v->address_taken || (v->type && v->type->kind == KS_TYPE_RECORD)) {
+        o->from_memory = true; /* not known: no claim */
+        return false;
+    }
+    o->depth++;
+    for (size_t i = 0; i < v->decl->n_children; i++)
+        ks_node_walk(v->decl->children[i], visit_origin, o);
+    for (const struct ks_write *w = v->writes; w; w = w->next)
+        ks_node_walk(w->value, visit_origin, o);
+    o->depth--;
+    return true;
+}
+
+/* A function of indices, sizes and constants alone: the same for every array it is used on. */
+static bool is_of_indices(const struct ks_node *call)
+{
+    struct origin o = {0};
+    for (size_t i = 0; i < call->n_children; i++)
+        ks_node_walk(call->children[i], visit_origin, &o);
+    return !o.from_memory && !call->has_value;
+}
+
 static bool visit_operation(const struct ks_node *n, void *data)
 {
     struct operations *o = data;
@@ -154,6 +191,11 @@ static bool visit_operation(const struct ks_node *n, void *data)
                                                   ks_streq(n->op, "+=") || ks_streq(n->op, "*="));
     if (half && computes)
         note(&o->half_ops, &o->first_half, n);
+    if (n->kind == KS_NODE_CALL && n->name && ks_call_is_special(n->name)) {
+        note(&o->functions, &o->first_function, n);
+        if (n->n_children && is_of_indices(n))
+            note(&o->from_indices, &o->first_index, n);
+    }
     if (!ks_loop_around(o->k->loops, o->k->n_loops, n))
         return true;
     if (divides && is_float(n->type))
@@ -203,6 +245,14 @@ void ks_case_compute(struct ks_case *c)
                     "an integer division by a run-time value in every iteration");
     if (o.special)
         ks_case_add(c, "special_in_loop", o.special, 0.15, o.first_special, "%s() in every iteration", o.first_special->name);
+    else if (o.functions)
+        ks_case_add(c, "special_calls", o.functions, ks_clamp(0.06 * o.functions, 0.0, 0.3), o.first_function,
+                    "%d call%s of functions like %s() for each element", o.functions, o.functions == 1 ? "" : "s",
+                    o.first_function->name);
+    if (o.from_indices)
+        ks_case_add(c, "special_of_indices", o.from_indices, 0.35, o.first_index,
+                    "%s() of nothing but indices and sizes, worked out again by every thread that has the same ones",
+                    o.first_index->name);
     if (o.half_ops)
         ks_case_add(c, "half_scalar_ops", o.half_ops, 0.15, o.first_half, "half-precision arithmetic on one value at a time");
     const struct ks_counters *n = &c->counters;
