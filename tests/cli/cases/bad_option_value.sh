@@ -15,7 +15,7 @@ expect_err "environment variable 'KSCC_DEVICE'"
 KSCC_O_AGENT=maybe run "$KSCC" -c a.cu -o c.o
 expect_status 0
 expect_file c.o
-expect_err "environment variable 'KSCC_O_AGENT': expected trials:N, time:SECONDS or target:SPEEDUP, got 'maybe', compiling with nvcc only"
+expect_err "environment variable 'KSCC_O_AGENT': expected trials:N, time:SECONDS, target:SPEEDUP, tokens:N or money:USD, got 'maybe', compiling with nvcc only"
 KSCC_O_AGENT=0 run "$KSCC" -c a.cu -o d.o
 [ ! -s err ] || fail "an agent that is off says something"
 # an agent that does not exist is said before anything is compiled for it
