@@ -1,50 +1,12 @@
 /* The text report of a key: read from the files of its folder alone, so that `kscc report` and the end of a search print the
  * same. */
 
-#include "base/file.h"
 #include "driver/certificate.h"
+#include "driver/trace_read.h"
 
 #include <string.h>
 
 #define MAX_KINDS 32
-
-static struct ks_json *read_json(const struct ks_store *store, const char *key, const char *name)
-{
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    struct ks_json *j = NULL;
-    struct ks_err err;
-    ks_store_path(store, key, name, &path);
-    return ks_json_read_file(ks_str_cstr(&path), &j, &err) == KS_OK ? j : NULL;
-}
-
-/* Calls visit for every event of the trace, in order. */
-typedef void event_fn(const struct ks_json *event, void *ctx);
-static void each_event(const struct ks_store *store, const char *key, event_fn *visit, void *ctx)
-{
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    struct ks_err err;
-    if (ks_store_read(store, key, KS_TRACE_FILE, &text, &err) != KS_OK)
-        return;
-    for (const char *p = ks_str_cstr(&text), *end; (end = strchr(p, '\n')); p = end + 1) {
-        KS_AUTO_JSON struct ks_json *event = NULL;
-        if (ks_json_parse(p, (size_t)(end - p), KS_TRACE_FILE, &event, &err) == KS_OK)
-            visit(event, ctx);
-    }
-}
-
-/* The gate that failed in a verdict of ks_verdict_to_json(): its name and reason, or NULL. */
-static const char *failed_gate(const struct ks_json *verdict, const char **ret_reason)
-{
-    const struct ks_json *gates = ks_json_get(verdict, "gates");
-    for (size_t i = 0; i < ks_json_len(gates); i++) {
-        const struct ks_json *g = ks_json_at(gates, i);
-        if (!ks_streq(ks_json_get_str(g, "state", ""), "fail"))
-            continue;
-        *ret_reason = ks_json_get_str(g, "reason", "");
-        return ks_json_key(g) ? ks_json_key(g) : ks_json_get_str(g, "gate", "?");
-    }
-    return NULL;
-}
 
 /* ---- counting ------------------------------------------------------------------------------------------------------- */
 
@@ -68,7 +30,7 @@ static void count_event(const struct ks_json *event, void *ctx)
         c->accepted++;
         return;
     }
-    const char *gate = failed_gate(ks_json_get(event, "verdict"), &reason);
+    const char *gate = ks_trace_failed_gate(ks_json_get(event, "verdict"), &reason);
     if (!gate || strcmp(gate, "time") == 0) {
         c->no_gain++;
         return;
@@ -88,7 +50,7 @@ static void count_event(const struct ks_json *event, void *ctx)
 void ks_report_trials(const struct ks_store *store, const char *key, struct ks_str *out)
 {
     struct counts c = {0};
-    each_event(store, key, count_event, &c);
+    ks_store_each_line(store, key, KS_TRACE_FILE, count_event, &c);
     ks_str_addf(out, "%d trial%s: %d accepted, %d without gain", c.n, c.n == 1 ? "" : "s", c.accepted, c.no_gain);
     for (size_t i = 0; i < c.n_kinds; i++)
         ks_str_addf(out, ", %d rejected by %s", c.rejected[i].n, c.rejected[i].gate);
@@ -114,7 +76,7 @@ struct report {
 static void report_verdict(struct report *r, const struct ks_json *event)
 {
     const struct ks_json *v = ks_json_get(event, "verdict");
-    const char *reason = "", *gate = failed_gate(v, &reason);
+    const char *reason = "", *gate = ks_trace_failed_gate(v, &reason);
     bool confirm = ks_streq(ks_json_get_str(event, "phase", ""), "confirm");
     double speedup = ks_json_get_num(v, "speedup", 0);
     if (confirm)
@@ -179,8 +141,8 @@ static void report_points(const struct ks_json *certificate, struct ks_str *out)
 
 void ks_report_text(const struct ks_store *store, const char *key, struct ks_str *out)
 {
-    KS_AUTO_JSON struct ks_json *certificate = read_json(store, key, KS_CERTIFICATE_FILE);
-    KS_AUTO_JSON struct ks_json *outcome = certificate ? NULL : read_json(store, key, KS_OUTCOME_FILE);
+    KS_AUTO_JSON struct ks_json *certificate = ks_store_read_json(store, key, KS_CERTIFICATE_FILE);
+    KS_AUTO_JSON struct ks_json *outcome = certificate ? NULL : ks_store_read_json(store, key, KS_OUTCOME_FILE);
     const struct ks_json *j = certificate ? certificate : outcome;
     const struct ks_json *speedup = ks_json_get(certificate, "speedup"), *device = ks_json_get(j, "device");
     bool modelled = ks_json_get_bool(device, "modelled", false);
@@ -202,7 +164,7 @@ void ks_report_text(const struct ks_store *store, const char *key, struct ks_str
     ks_report_trials(store, key, out);
     ks_str_addf(out, "; ended by %s\n\n", ks_json_get_str(j, "stopped_by", "nothing yet"));
     struct report r = {out, 0};
-    each_event(store, key, report_event, &r);
+    ks_store_each_line(store, key, KS_TRACE_FILE, report_event, &r);
     if (certificate) {
         KS_AUTO_STR struct ks_str diff = KS_STR_INIT;
         struct ks_err err;

@@ -11,15 +11,6 @@ struct builder {
     double best; /* speed-up of the best text so far; the baseline's is 1 */
 };
 
-static struct ks_json *read_json(const struct ks_store *store, const char *key, const char *name)
-{
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    struct ks_json *j = NULL;
-    struct ks_err err;
-    ks_store_path(store, key, name, &path);
-    return ks_json_read_file(ks_str_cstr(&path), &j, &err) == KS_OK ? j : NULL;
-}
-
 static void copy(struct ks_json *to, const struct ks_json *from, const char *name)
 {
     const struct ks_json *j = ks_json_get(from, name);
@@ -116,21 +107,7 @@ static void add_event(struct builder *b, const struct ks_json *event)
     }
 }
 
-typedef void line_fn(void *ctx, const struct ks_json *line);
-static void each_line(const struct ks_store *store, const char *key, const char *name, line_fn *visit, void *ctx)
-{
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    struct ks_err err;
-    if (ks_store_read(store, key, name, &text, &err) != KS_OK)
-        return;
-    for (const char *p = ks_str_cstr(&text), *end; (end = strchr(p, '\n')); p = end + 1) {
-        KS_AUTO_JSON struct ks_json *line = NULL;
-        if (ks_json_parse(p, (size_t)(end - p), name, &line, &err) == KS_OK)
-            visit(ctx, line);
-    }
-}
-
-static void visit_trace(void *ctx, const struct ks_json *line)
+static void visit_trace(const struct ks_json *line, void *ctx)
 {
     add_event(ctx, line);
 }
@@ -143,7 +120,7 @@ static void add_to(struct ks_json *sums, const char *name, double v)
         ks_json_set_num(sums, name, ks_json_get_num(sums, name, 0) + v);
 }
 
-static void visit_wall(void *ctx, const struct ks_json *line)
+static void visit_wall(const struct ks_json *line, void *ctx)
 {
     struct ks_json *spend = ctx;
     const struct ks_json *wall = ks_json_get(line, "wall"), *gate_ns = ks_json_get(wall, "gate_ns");
@@ -186,8 +163,8 @@ static void add_result(struct ks_json *r, const struct ks_store *store, const ch
 {
     static const char *const names[] = {"unit",  "entry",  "kscc",       "toolkit",       "flags",
                                         "agent", "device", "stopped_by", "budget_trials", NULL};
-    KS_AUTO_JSON struct ks_json *certificate = read_json(store, key, KS_CERTIFICATE_FILE);
-    KS_AUTO_JSON struct ks_json *outcome = certificate ? NULL : read_json(store, key, KS_OUTCOME_FILE);
+    KS_AUTO_JSON struct ks_json *certificate = ks_store_read_json(store, key, KS_CERTIFICATE_FILE);
+    KS_AUTO_JSON struct ks_json *outcome = certificate ? NULL : ks_store_read_json(store, key, KS_OUTCOME_FILE);
     KS_AUTO_STR struct ks_str diff = KS_STR_INIT;
     struct ks_err err;
     const struct ks_json *j = certificate ? certificate : outcome;
@@ -214,11 +191,11 @@ struct ks_json *ks_report_json(const struct ks_store *store, const char *key)
     ks_json_set_i64(r, "schema", 1);
     ks_json_set_str(r, "key", key);
     add_result(r, store, key);
-    each_line(store, key, KS_TRACE_FILE, visit_trace, &b);
+    ks_store_each_line(store, key, KS_TRACE_FILE, visit_trace, &b);
     ks_json_free(b.proposal);
     ks_json_set_i64(spend, "trials", b.n_trials);
     ks_json_set(spend, "gates_s", ks_json_object());
-    each_line(store, key, KS_WALL_FILE, visit_wall, spend);
+    ks_store_each_line(store, key, KS_WALL_FILE, visit_wall, spend);
     add_agent_spend(spend, b.conversation);
     ks_json_set(r, "questions", b.questions);
     ks_json_set(r, "trials", b.trials);

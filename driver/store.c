@@ -132,6 +132,28 @@ enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char
     return ks_file_read(ks_str_cstr(&path), KS_MAX_JSON_BYTES, out, err);
 }
 
+struct ks_json *ks_store_read_json(const struct ks_store *s, const char *key, const char *name)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    struct ks_json *j = NULL;
+    struct ks_err err;
+    ks_store_path(s, key, name, &path);
+    return ks_json_read_file(ks_str_cstr(&path), &j, &err) == KS_OK ? j : NULL;
+}
+
+void ks_store_each_line(const struct ks_store *s, const char *key, const char *name, ks_store_line_fn *visit, void *ctx)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_err err;
+    if (ks_store_read(s, key, name, &text, &err) != KS_OK)
+        return;
+    for (const char *p = ks_str_cstr(&text), *end; (end = strchr(p, '\n')); p = end + 1) {
+        KS_AUTO_JSON struct ks_json *line = NULL;
+        if (ks_json_parse(p, (size_t)(end - p), name, &line, &err) == KS_OK)
+            visit(line, ctx);
+    }
+}
+
 static bool is_key(const char *name)
 {
     return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;

@@ -45,6 +45,11 @@ KS_NODISCARD enum ks_code ks_store_write_json(const struct ks_store *s, const ch
                                               const struct ks_json *json, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char *name, struct ks_str *out,
                                         struct ks_err *err);
+/* NULL when the file is not there or holds no JSON; the caller frees. */
+struct ks_json *ks_store_read_json(const struct ks_store *s, const char *key, const char *name);
+/* Calls visit for every whole line of a file of JSON lines, in order; lines that are none are left out. */
+typedef void ks_store_line_fn(const struct ks_json *line, void *ctx);
+void ks_store_each_line(const struct ks_store *s, const char *key, const char *name, ks_store_line_fn *visit, void *ctx);
 
 /* Keys in name order; *ret_keys is an argument vector. */
 KS_NODISCARD enum ks_code ks_store_keys(const struct ks_store *s, struct ks_args *ret_keys, struct ks_err *err);
