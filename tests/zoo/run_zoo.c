@@ -18,56 +18,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POINTER(name_, type, dtype, is_const)                                                                                    \
+    {                                                                                                                            \
+        .name = name_, .kind = KS_PARAM_POINTER, .spelling = (is_const) ? "const " #type " *" : #type " *", .pointee = dtype,    \
+        .pointee_known = true, .pointee_bytes = sizeof(type), .pointee_const = is_const                                          \
+    }
+/* row_dot, and row_oracle's oracle of the same shape in double, which has no stream. */
+#define ROW_DOT_PARAMS(type, dtype)                                                                                              \
+    POINTER("x", type, dtype, true), POINTER("w", type, dtype, true), POINTER("y", type, dtype, false),                          \
+        {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},                                                               \
+    {                                                                                                                            \
+        .name = "cols", .kind = KS_PARAM_I32, .spelling = "int"                                                                  \
+    }
+
 static const struct ks_param params[] = {
-    {.name = "x",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "const float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4,
-     .pointee_const = true},
-    {.name = "w",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "const float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4,
-     .pointee_const = true},
-    {.name = "y",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4},
-    {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
-    {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
+    ROW_DOT_PARAMS(float, KS_DT_FLOAT),
     {.name = "stream", .kind = KS_PARAM_STREAM, .spelling = "cudaStream_t"},
 };
-/* row_oracle: the contract's oracle, in double. */
-static const struct ks_param oracle_params[] = {
-    {.name = "x",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "const double *",
-     .pointee = KS_DT_DOUBLE,
-     .pointee_known = true,
-     .pointee_bytes = 8,
-     .pointee_const = true},
-    {.name = "w",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "const double *",
-     .pointee = KS_DT_DOUBLE,
-     .pointee_known = true,
-     .pointee_bytes = 8,
-     .pointee_const = true},
-    {.name = "y",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "double *",
-     .pointee = KS_DT_DOUBLE,
-     .pointee_known = true,
-     .pointee_bytes = 8},
-    {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
-    {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
-};
+static const struct ks_param oracle_params[] = {ROW_DOT_PARAMS(double, KS_DT_DOUBLE)};
 static const struct ks_signature oracle = {
     .entry = "row_dot_exact", .params = oracle_params, .n_params = 5, .returns_void = true};
 
