@@ -102,12 +102,12 @@ enum ks_code ks_time_baseline(struct ks_session *s, struct ks_err *err)
     return KS_OK;
 }
 
-/* How far the control lets the original differ from itself: two processes do not get the same physical memory, and on some days
- * that alone is worth some percent.  A gain must exceed it. */
+/* How far the original is from itself in the control: two processes do not get the same physical memory, and on some days that
+ * alone is worth some percent.  A gain must exceed it.  How exactly the control knows does not matter here: it is measured as the
+ * candidate is, with every arm in every place, and what one measurement wavers the gate's own interval contains. */
 static double control_bias(const struct ks_session *s)
 {
-    double lo = ks_json_get_num(s->control, "aa_lo", 1), hi = ks_json_get_num(s->control, "aa_hi", 1);
-    return fmax(fabs(lo - 1), fabs(hi - 1));
+    return fabs(ks_json_get_num(s->control, "aa_ratio", 1) - 1);
 }
 
 /* Passes when the lower bound of the weighted mean exceeds 1 + delta + the control's bias and no point's whole interval lies
@@ -198,7 +198,7 @@ static void time_modelled(struct ks_trial *t)
         p->reference_ns = s->point_reference_ns[i];
         p->speedup = p->speedup_lo = p->speedup_hi = p->reference_ns / p->candidate_ns;
         p->n_pairs = 1;
-        series[i] = (struct ks_series){&p->reference_ns, &p->candidate_ns, 1, p->weight, 1};
+        series[i] = (struct ks_series){&p->reference_ns, &p->candidate_ns, 1, p->weight, 1, NULL};
         point_hi[i] = p->speedup;
     }
     v->counters = ks_counters_object(s, points);

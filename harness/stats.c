@@ -93,42 +93,81 @@ double ks_stats_t(double df, double tail)
 
 /* ---- intervals ------------------------------------------------------------------------------------------------------ */
 
-static size_t block_size(const struct ks_series *s)
+/* Log ratios of a point, less what places are worth. */
+struct logs {
+    double *v;
+    size_t n, block, n_places; /* places: how many effects were estimated */
+    double weight;
+};
+
+static double place_mean(const struct ks_series *s, const double *v, unsigned place, bool set, double *scratch, size_t *ret_n)
 {
-    return s->block > 1 ? s->block : 1;
+    *ret_n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (((s->places[i] & place) != 0) == set)
+            scratch[(*ret_n)++] = v[i];
+    return *ret_n ? trimmed_mean(scratch, *ret_n) : 0;
 }
 
-static size_t n_blocks(const struct ks_series *s)
+/* Half of what a place is worth.  A place that only one arm ever had tells nothing: false. */
+static bool place_effect(const struct ks_series *s, unsigned place, const struct logs *l, double *scratch, double *ret)
 {
-    return (s->n + block_size(s) - 1) / block_size(s);
+    size_t n_set, n_clear;
+    double set = place_mean(s, l->v, place, true, scratch, &n_set), clear = place_mean(s, l->v, place, false, scratch, &n_clear);
+    *ret = (set - clear) / 2;
+    return n_set >= l->block && n_clear >= l->block;
 }
 
-static double log_ratio(const struct ks_series *s, size_t i)
+static void place_remove(const struct ks_series *s, unsigned place, struct logs *l, double *scratch)
 {
-    return log(s->reference_ns[i] / s->candidate_ns[i]);
+    double effect;
+    if (!place_effect(s, place, l, scratch, &effect))
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        l->v[i] -= s->places[i] & place ? effect : -effect;
+    l->n_places++;
+}
+
+static struct logs logs_make(const struct ks_series *s)
+{
+    struct logs l = {ks_xmalloc((s->n + 1) * sizeof *l.v), s->n, s->block > 1 ? s->block : 1, 0, s->weight};
+    for (size_t i = 0; i < s->n; i++)
+        l.v[i] = log(s->reference_ns[i] / s->candidate_ns[i]);
+    if (!s->places || s->n < 2)
+        return l;
+    double *scratch = ks_xmalloc(s->n * sizeof *scratch);
+    place_remove(s, KS_PLACE_CALL, &l, scratch);
+    place_remove(s, KS_PLACE_PROCESS, &l, scratch);
+    free(scratch);
+    return l;
+}
+
+static size_t n_blocks(const struct logs *l)
+{
+    return (l->n + l->block - 1) / l->block;
 }
 
 /* Yuen: the variance of a trimmed mean of block means, from the winsorised ones.  Sets the degrees of freedom; < 1: too few
  * blocks. */
-static double block_variance(const struct ks_series *s, double *scratch, double *ret_df)
+static double block_variance(const struct logs *l, double *scratch, double *ret_df)
 {
-    size_t n = n_blocks(s), cut = n / 5;
+    size_t n = n_blocks(l), cut = n / 5;
     for (size_t b = 0; b < n; b++) {
-        size_t from = b * block_size(s), until = from + block_size(s) < s->n ? from + block_size(s) : s->n;
+        size_t from = b * l->block, until = from + l->block < l->n ? from + l->block : l->n;
         scratch[b] = 0;
         for (size_t i = from; i < until; i++)
-            scratch[b] += log_ratio(s, i) / (double)(until - from);
+            scratch[b] += l->v[i] / (double)(until - from);
     }
     qsort(scratch, n, sizeof *scratch, by_value);
-    double mean = 0, sum = 0, kept = 1 - 2 * (double)cut / (double)n;
+    double mean = 0, sum = 0, kept = 1 - 2 * (double)cut / (double)n, free_blocks = (double)n - 1 - (double)l->n_places;
     for (size_t b = 0; b < n; b++)
         mean += scratch[b < cut ? cut : b >= n - cut ? n - cut - 1 : b] / (double)n;
     for (size_t b = 0; b < n; b++) {
         double d = scratch[b < cut ? cut : b >= n - cut ? n - cut - 1 : b] - mean;
         sum += d * d;
     }
-    *ret_df = (double)n - 2 * (double)cut - 1;
-    return n > 1 ? sum / (double)(n - 1) / (kept * kept * (double)n) : 0;
+    *ret_df = free_blocks - 2 * (double)cut;
+    return free_blocks > 0 ? sum / free_blocks / (kept * kept * (double)n) : 0;
 }
 
 struct ks_interval ks_stats_ratio(const struct ks_series *s, double confidence, uint64_t seed)
@@ -139,7 +178,7 @@ struct ks_interval ks_stats_ratio(const struct ks_series *s, double confidence, 
 }
 
 /* Half width of the t interval around the weighted mean of the points (Welch and Satterthwaite). */
-static double t_half_width(const struct ks_series *points, size_t n_points, double weights, double tail, double *scratch)
+static double t_half_width(const struct logs *points, size_t n_points, double weights, double tail, double *scratch)
 {
     double variance = 0, denominator = 0;
     for (size_t p = 0; p < n_points; p++) {
@@ -155,54 +194,93 @@ static double t_half_width(const struct ks_series *points, size_t n_points, doub
     return variance > 0 ? ks_stats_t(variance * variance / denominator, tail) * sqrt(variance) : 0;
 }
 
-/* One mean of the points: of the series themselves, or of a sample of their blocks. */
-static double weighted_mean(const struct ks_series *points, size_t n_points, double weights, bool sample, uint64_t *state,
-                            double *v)
+/* One mean of the points: of the logs themselves, or of a sample of their blocks. */
+static double weighted_mean(const struct logs *points, size_t n_points, double weights, bool sample, uint64_t *state, double *v)
 {
     double sum = 0;
     for (size_t p = 0; p < n_points; p++) {
-        const struct ks_series *s = &points[p];
-        size_t n = 0, blocks = n_blocks(s);
+        const struct logs *l = &points[p];
+        size_t n = 0, blocks = n_blocks(l);
         for (size_t b = 0; b < blocks; b++) {
-            size_t from = (sample ? (size_t)(next(state) % blocks) : b) * block_size(s);
-            for (size_t i = from; i < from + block_size(s) && i < s->n; i++)
-                v[n++] = log_ratio(s, i);
+            size_t from = (sample ? (size_t)(next(state) % blocks) : b) * l->block;
+            for (size_t i = from; i < from + l->block && i < l->n; i++)
+                v[n++] = l->v[i];
         }
         if (n)
-            sum += s->weight * trimmed_mean(v, n);
+            sum += l->weight * trimmed_mean(v, n);
     }
     return sum / weights;
 }
 
-struct ks_interval ks_stats_geomean(const struct ks_series *points, size_t n_points, double confidence, uint64_t seed)
+/* Scratch for the largest point: a last block that is not full may be drawn less, never more. */
+static size_t most_pairs(const struct ks_series *points, size_t n_points)
 {
     size_t most = 0;
+    for (size_t p = 0; p < n_points; p++) {
+        size_t room = points[p].n + (points[p].block > 1 ? points[p].block : 1);
+        most = room > most ? room : most;
+    }
+    return most;
+}
+
+struct ks_interval ks_stats_geomean(const struct ks_series *points, size_t n_points, double confidence, uint64_t seed)
+{
     double weights = 0;
     bool single = true;
     for (size_t p = 0; p < n_points; p++) {
-        size_t room = points[p].n + block_size(&points[p]); /* a last block that is not full may be drawn less, never more */
-        most = room > most ? room : most;
         weights += points[p].weight;
         single = single && points[p].n == 1;
     }
     struct ks_interval r = {0, 0, 0};
+    size_t most = most_pairs(points, n_points);
     if (most == 0 || !(weights > 0))
         return r;
+    struct logs *logs = ks_xmalloc(n_points * sizeof *logs);
+    for (size_t p = 0; p < n_points; p++)
+        logs[p] = logs_make(&points[p]);
     double *v = ks_xmalloc(most * sizeof *v), *means = ks_xmalloc(RESAMPLES * sizeof *means);
     uint64_t state = seed;
-    double centre = weighted_mean(points, n_points, weights, false, &state, v);
+    double centre = weighted_mean(logs, n_points, weights, false, &state, v);
     r.mid = r.lo = r.hi = exp(centre);
     if (!single) {
-        double tail = (1 - confidence) / 2, half = t_half_width(points, n_points, weights, tail, v);
+        double tail = (1 - confidence) / 2, half = t_half_width(logs, n_points, weights, tail, v);
         for (size_t k = 0; k < RESAMPLES; k++)
-            means[k] = weighted_mean(points, n_points, weights, true, &state, v);
+            means[k] = weighted_mean(logs, n_points, weights, true, &state, v);
         qsort(means, RESAMPLES, sizeof *means, by_value);
         r.lo = exp(fmin(means[(size_t)(tail * (RESAMPLES - 1))], centre - half));
         r.hi = exp(fmax(means[(size_t)((1 - tail) * (RESAMPLES - 1))], centre + half));
     }
+    for (size_t p = 0; p < n_points; p++)
+        free(logs[p].v);
+    free(logs);
     free(v);
     free(means);
     return r;
+}
+
+double ks_stats_part(const struct ks_series *points, size_t n_points, size_t from, size_t n)
+{
+    double sum = 0, weights = 0;
+    for (size_t p = 0; p < n_points; p++) {
+        struct logs l = logs_make(&points[p]);
+        if (from < l.n)
+            sum += points[p].weight * trimmed_mean(l.v + from, n < l.n - from ? n : l.n - from);
+        weights += points[p].weight;
+        free(l.v);
+    }
+    return weights > 0 ? exp(sum / weights) : 0;
+}
+
+double ks_stats_place(const struct ks_series *s, unsigned place)
+{
+    struct ks_series plain = *s;
+    plain.places = NULL;
+    struct logs l = logs_make(&plain);
+    double *scratch = ks_xmalloc((s->n + 1) * sizeof *scratch), effect = 0;
+    bool known = s->places && place_effect(s, place, &l, scratch, &effect);
+    free(scratch);
+    free(l.v);
+    return known ? exp(2 * effect) : 1;
 }
 
 double ks_stats_confidence(unsigned n_candidates)

@@ -1,15 +1,17 @@
 /* The time gate on a GPU: pairs of calls of two persistent workers.
  *
- *   order     A B | B A | A B | ...: drift falls out of the ratio
+ *   order     A B | B A || B A | A B || ...: drift falls out of the ratio, and who is first with new memory or right after the
+ *             other process is each arm in turn
+ *   start     half of the pairs run in processes of which the candidate's was started first
  *   contents  every pair has new inputs, made on the device, and new places in memory; both arms get the same
  *   memory    every block of BLOCK pairs has other physical memory in both arms: where pages lie is worth some percent to some
- *             kernels, and must average out or widen the interval.  A confirmation also starts both processes anew every
- *             RESTART_PAIRS pairs, and the gain must show in each of these rounds.
+ *             kernels, and must average out or widen the interval.  A confirmation starts both processes anew every
+ *             RESTART_PAIRS pairs, and the gain must show in each of these rounds
  *   cache     cold: overwritten between calls (twice the L2 cache is written).  A few warm pairs follow, for the report only
  *   checked   an unpredictable eighth of the pairs, and the first, is read back and compared: the answer of a timed call counts
  *   clocks    events on the device; the parent's own clock around each call must not see more than they do; other streams' work
  *             after the closing event is counted by the device-wide synchronisation; pairs that NVML calls throttled are left out
- *   stopping  looks at 12, 24, 48 (confirmation: 24, 48, 96) pairs a point; the confidence is shared out over the looks */
+ *   stopping  looks at 12, 24, 48 (confirmation: 48, 72, 96) pairs a point; the confidence is shared out over the looks */
 #include "harness/session_impl.h"
 
 #include "harness/hidden.h"
@@ -43,8 +45,18 @@ struct sample {
 struct pair_options {
     enum ks_wire_cache cache;
     bool swapped, checked, keep;
+    unsigned char places; /* KS_PLACE_* */
     int64_t timeout_ms;
 };
+
+/* Whose turn it is in pair i: in every other block the candidate begins, so that who calls first with new memory, and who right
+ * after the other process, changes. */
+static void options_turn(struct pair_options *o, size_t i, bool candidate_started_first)
+{
+    bool begins = i / BLOCK % 2;
+    o->swapped = i % 2 != begins;
+    o->places = (unsigned char)((begins ? KS_PLACE_CALL : 0) | (candidate_started_first ? KS_PLACE_PROCESS : 0));
+}
 
 /* One timed call.  o->checked: outputs are wanted afterwards, and the device must be left as it was. */
 static enum ks_code timed_call(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct pair_options *p,
@@ -91,6 +103,7 @@ struct pairs {
     double reference_ns[MAX_PAIRS], candidate_ns[MAX_PAIRS];
     double hidden[MAX_PAIRS]; /* candidate's time outside its events, less the reference's */
     double late[MAX_PAIRS];
+    unsigned char places[MAX_PAIRS];
     size_t n, n_checked, n_spoiled; /* spoiled: left out because the device was held down */
     double busy_ns, wall_ns;
     bool host_counted; /* candidate_ns is what the parent's clock saw */
@@ -98,9 +111,10 @@ struct pairs {
 
 enum pair_result { PAIR_OK, PAIR_WRONG, PAIR_CANDIDATE_FAULT, PAIR_REFERENCE_FAULT };
 
-static void pair_keep(struct pairs *p, const struct sample *r, const struct sample *c, bool checked)
+static void pair_keep(struct pairs *p, const struct sample *r, const struct sample *c, const struct pair_options *o)
 {
-    p->n_checked += checked;
+    p->n_checked += o->checked;
+    p->places[p->n] = o->places;
     p->reference_ns[p->n] = r->device_ns;
     p->candidate_ns[p->n] = c->device_ns;
     p->hidden[p->n] = (c->wall_ns - c->device_ns) - (r->wall_ns - r->device_ns);
@@ -133,14 +147,35 @@ static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference,
     if (o->keep && ks_nvml_spoils(ks_nvml_reasons()) && p->n_spoiled < MAX_SPOILED)
         p->n_spoiled++;
     else if (o->keep && p->n < MAX_PAIRS)
-        pair_keep(p, &r, &c, o->checked);
+        pair_keep(p, &r, &c, o);
     return PAIR_OK;
 }
 
-static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, struct ks_err *err)
+/* Of a block, all pairs or none: one that is left out takes the rest along. */
+static void block_end(struct pairs *p, size_t i)
 {
-    KS_TRY(ks_arm_start(s, &s->base, err));
-    return ks_arm_start(s, candidate, err);
+    if (i % BLOCK == BLOCK - 1)
+        p->n -= p->n % BLOCK;
+}
+
+static struct ks_series pairs_series(const struct pairs *p, double weight)
+{
+    return (struct ks_series){p->reference_ns, p->candidate_ns, p->n, weight, BLOCK, p->places};
+}
+
+static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, bool candidate_first, struct ks_err *err)
+{
+    KS_TRY(ks_arm_start(s, candidate_first ? candidate : &s->base, err));
+    return ks_arm_start(s, candidate_first ? &s->base : candidate, err);
+}
+
+/* Other processes, started in the other order. */
+static enum ks_code restart(struct ks_session *s, struct ks_arm *candidate, bool *candidate_first, struct ks_err *err)
+{
+    ks_arm_stop(&s->base);
+    ks_arm_stop(candidate);
+    *candidate_first = !*candidate_first;
+    return start_both(s, candidate, *candidate_first, err);
 }
 
 /* Contents made on the device must be the ones that the host would make: else what was timed is not what was declared. */
@@ -173,42 +208,59 @@ static enum ks_code fill_check(struct ks_session *s, struct ks_err *err)
     return code;
 }
 
-/* The baseline against itself in a second worker: what the gate would say about no change at all. */
+static enum ks_code control_pair(struct ks_session *s, struct ks_arm *twin, size_t i, size_t warm_up, bool twin_first,
+                                 struct pairs *p, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str what = KS_STR_INIT;
+    struct pair_options o = {.cache = KS_CACHE_COLD, .checked = i == 0, .keep = warm_up == 0, .timeout_ms = 60000};
+    options_turn(&o, i, twin_first);
+    enum pair_result r = pair_run(s, &s->base, twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, &o, p, &what, err);
+    block_end(p, i);
+    if (r == PAIR_OK)
+        return KS_OK;
+    if (r == PAIR_WRONG)
+        return ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself when timed: %s", what.data);
+    return what.len ? ks_fail(err, KS_ERR_DEVICE, "the original fails when timed: %s", what.data)
+                    : ks_wrap(err, "the original fails when timed");
+}
+
+/* The baseline against itself in a second worker: what the gate would say about no change at all.  Half of it with the second
+ * worker started first. */
 enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err)
 {
     struct ks_arm twin = {.built = s->baseline};
-    struct pairs *p = ks_xcalloc(1, sizeof *p);
-    KS_AUTO_STR struct ks_str what = KS_STR_INIT;
-    enum ks_code code = s->c->n_times ? start_both(s, &twin, err) : KS_OK;
-    if (code == KS_OK && s->c->n_times)
+    KS_AUTO_FREE struct pairs *p = ks_xcalloc(1, sizeof *p);
+    bool twin_first = false;
+    if (s->c->n_times == 0)
+        return KS_OK;
+    enum ks_code code = start_both(s, &twin, false, err);
+    if (code == KS_OK)
         code = fill_check(s, err);
-    for (size_t i = 0; s->c->n_times && code == KS_OK && i < WARM_UP + CONTROL_PAIRS; i++) {
-        struct pair_options o = {
-            .cache = KS_CACHE_COLD, .swapped = i % 2, .checked = i == 0, .keep = i >= WARM_UP, .timeout_ms = 60000};
-        enum pair_result r = pair_run(s, &s->base, &twin, &s->c->times[0].shape, CALL_BASE - 4096 + i, &o, p, &what, err);
-        if (r == PAIR_WRONG)
-            code = ks_fail(err, KS_ERR_MISMATCH, "the original does not agree with itself when timed: %s", what.data);
-        else if (r != PAIR_OK)
-            code = what.len ? ks_fail(err, KS_ERR_DEVICE, "the original fails when timed: %s", what.data)
-                            : ks_wrap(err, "the original fails when timed");
+    for (size_t i = 0, warm_up = WARM_UP; code == KS_OK && p->n < CONTROL_PAIRS; i++) {
+        if (p->n == CONTROL_PAIRS / 2 && !twin_first) {
+            code = restart(s, &twin, &twin_first, err);
+            warm_up = BLOCK;
+        }
+        if (code == KS_OK)
+            code = control_pair(s, &twin, i, warm_up, twin_first, p, err);
+        warm_up -= warm_up > 0;
     }
     ks_arm_stop(&twin);
-    if (code == KS_OK && p->n) {
-        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1, BLOCK};
-        struct ks_interval i = ks_stats_ratio(&series, 0.95, 1);
-        s->control = ks_json_object();
-        ks_json_set_num(s->control, "aa_ratio", i.mid);
-        ks_json_set_num(s->control, "aa_lo", i.lo);
-        ks_json_set_num(s->control, "aa_hi", i.hi);
-        ks_json_set_i64(s->control, "n_pairs", (int64_t)p->n);
-        ks_json_set_num(s->control, "gpu_busy_share", p->wall_ns > 0 ? p->busy_ns / p->wall_ns : 0);
-        if (!(fabs(i.mid - 1) <= CONTROL_LIMIT))
-            code = ks_fail(err, KS_ERR_DEVICE,
-                           "time on this GPU: the original against itself gives a ratio of %.3f (is something else using it?)",
-                           i.mid);
-    }
-    free(p);
-    return code;
+    KS_TRY(code);
+    struct ks_series series = pairs_series(p, 1);
+    struct ks_interval i = ks_stats_ratio(&series, 0.95, 1);
+    s->control = ks_json_object();
+    ks_json_set_num(s->control, "aa_ratio", i.mid);
+    ks_json_set_num(s->control, "aa_lo", i.lo);
+    ks_json_set_num(s->control, "aa_hi", i.hi);
+    ks_json_set_num(s->control, "place_call", ks_stats_place(&series, KS_PLACE_CALL));
+    ks_json_set_num(s->control, "place_process", ks_stats_place(&series, KS_PLACE_PROCESS));
+    ks_json_set_i64(s->control, "n_pairs", (int64_t)p->n);
+    ks_json_set_num(s->control, "gpu_busy_share", p->wall_ns > 0 ? p->busy_ns / p->wall_ns : 0);
+    if (fabs(i.mid - 1) <= CONTROL_LIMIT)
+        return KS_OK;
+    return ks_fail(err, KS_ERR_DEVICE,
+                   "time on this GPU: the original against itself gives a ratio of %.3f (is something else using it?)", i.mid);
 }
 
 static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shape, const struct ks_str *what,
@@ -261,7 +313,8 @@ static bool hidden_work(struct ks_trial *t, size_t point, struct pairs *p, const
     KS_AUTO_FREE struct pairs *again = ks_xcalloc(1, sizeof *again);
     enum ks_hidden kind = ks_hidden_judge(p->hidden, p->late, p->candidate_ns, p->n, &hidden, &late);
     for (size_t i = 0; kind == KS_HIDDEN_HOST && i < AGAIN_PAIRS; i++) {
-        struct pair_options o = {.cache = KS_CACHE_COLD, .swapped = i % 2, .keep = true, .timeout_ms = ks_trial_left_ms(t)};
+        struct pair_options o = {.cache = KS_CACHE_COLD, .keep = true, .timeout_ms = ks_trial_left_ms(t)};
+        options_turn(&o, i, false);
         enum pair_result r = pair_run(t->s, &t->s->base, &t->arm, &t->s->c->times[point].shape,
                                       point_call(t, point) + AGAIN_CALLS + i, &o, again, &what, &err);
         if (r != PAIR_OK) {
@@ -284,54 +337,60 @@ static bool hidden_work(struct ks_trial *t, size_t point, struct pairs *p, const
     return kind != KS_HIDDEN_DEVICE;
 }
 
-static bool restart(struct ks_trial *t, struct ks_err *err)
+/* After how many pairs the processes are started anew, the other one first.  A confirmation: often.  A trial: so that the second
+ * and the third look find both orders equally often; the first look decides only what is clear anyway. */
+static bool restart_due(const struct ks_trial *t, size_t n_pairs)
 {
-    ks_arm_stop(&t->s->base);
-    ks_arm_stop(&t->arm);
-    return start_both(t->s, &t->arm, err) == KS_OK;
+    return t->confirm ? n_pairs % RESTART_PAIRS == 0 : n_pairs == 12 || n_pairs == 36;
+}
+
+/* Enough seen at this look?  A narrow interval says nothing while one arm has always been the second process. */
+static bool decided(const struct ks_trial *t, const struct pairs *p, double confidence, size_t look)
+{
+    double delta = t->s->opt.delta;
+    struct ks_series series = pairs_series(p, 1);
+    struct ks_interval v = ks_stats_ratio(&series, 1 - (1 - confidence) / N_LOOKS, 1);
+    return v.lo > 1 + 2 * delta || v.hi < 1 + delta / 2 || ((look > 0 || t->confirm) && log(v.hi / v.lo) < 0.005);
 }
 
 /* Times one point until the interval is narrow enough or the pairs are used up.  False: a gate has failed. */
-static bool point_time(struct ks_trial *t, size_t point, double confidence, struct pairs *p)
+static bool point_time(struct ks_trial *t, size_t point, double confidence, bool *candidate_first, struct pairs *p)
 {
-    static const size_t looks[N_LOOKS] = {12, 24, 48};
+    static const size_t looks[2][N_LOOKS] = {{12, 24, 48}, {48, 72, 96}};
     struct ks_session *s = t->s;
     struct ks_err err = {0};
     KS_AUTO_STR struct ks_str shape = KS_STR_INIT, what = KS_STR_INIT;
     ks_shape_print(s->c, &s->c->times[point].shape, &shape);
     uint64_t call = point_call(t, point);
     /* "fast after the n-th call" cannot know n */
-    size_t warm_up = WARM_UP + BLOCK * ks_inputs_choice(s->secret, call, 4000, 3), rounds = 0;
+    size_t warm_up = WARM_UP + BLOCK * ks_inputs_choice(s->secret, call, 4000, 3), restarted_at = 0;
     int64_t start_ns = ks_clock_ns();
     for (size_t look = 0, i = 0; look < N_LOOKS; look++) {
-        size_t until = looks[look] * (t->confirm ? 2 : 1);
-        while (p->n < until) {
-            if (t->confirm && p->n == rounds * RESTART_PAIRS) { /* other processes */
-                rounds++;
-                if (rounds > 1 && !restart(t, &err)) {
+        while (p->n < looks[t->confirm][look]) {
+            if (p->n > restarted_at && i % BLOCK == 0 && restart_due(t, p->n)) {
+                restarted_at = p->n;
+                warm_up = BLOCK;
+                if (restart(s, &t->arm, candidate_first, &err) != KS_OK) {
                     ks_gate_fail(t, KS_GATE_TIME, NULL, "start both arms again: %s", err.message);
                     return false;
                 }
-                warm_up = rounds > 1 ? BLOCK : warm_up;
             }
             bool first = i == 0 || (warm_up == 0 && p->n == 0);
             struct pair_options o = {.cache = KS_CACHE_COLD,
-                                     .swapped = i % 2,
                                      .checked = first || ks_inputs_choice(s->secret, call + i, 4001, 8) == 0,
                                      .keep = warm_up == 0,
                                      .timeout_ms = ks_trial_left_ms(t)};
+            options_turn(&o, i, *candidate_first);
             enum pair_result r = pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, call + i, &o, p, &what, &err);
             if (r != PAIR_OK) {
                 pair_failed(t, r, ks_str_cstr(&shape), &what, &err);
                 return false;
             }
+            block_end(p, i);
             warm_up -= warm_up > 0;
             i++;
         }
-        struct ks_series series = {p->reference_ns, p->candidate_ns, p->n, 1, BLOCK};
-        struct ks_interval v = ks_stats_ratio(&series, 1 - (1 - confidence) / N_LOOKS, 1);
-        bool decided = v.lo > 1 + 2 * s->opt.delta || v.hi < 1 + s->opt.delta / 2 || log(v.hi / v.lo) < 0.005;
-        if (decided || ks_clock_ns() - start_ns > POINT_BUDGET_NS * (t->confirm ? 2 : 1))
+        if (decided(t, p, confidence, look) || ks_clock_ns() - start_ns > POINT_BUDGET_NS * (t->confirm ? 2 : 1))
             break;
     }
     return hidden_work(t, point, p, ks_str_cstr(&shape));
@@ -346,7 +405,8 @@ static bool point_time_warm(struct ks_trial *t, size_t point, struct ks_point_re
     KS_AUTO_FREE struct pairs *p = ks_xcalloc(1, sizeof *p);
     ks_shape_print(s->c, &s->c->times[point].shape, &shape);
     for (size_t i = 0; i < BLOCK + WARM_PAIRS; i++) {
-        struct pair_options o = {.cache = KS_CACHE_WARM, .swapped = i % 2, .keep = i >= BLOCK, .timeout_ms = ks_trial_left_ms(t)};
+        struct pair_options o = {.cache = KS_CACHE_WARM, .keep = i >= BLOCK, .timeout_ms = ks_trial_left_ms(t)};
+        options_turn(&o, i, false);
         enum pair_result r =
             pair_run(s, &s->base, &t->arm, &s->c->times[point].shape, point_call(t, point) + WARM_CALLS + i, &o, p, &what, &err);
         if (r != PAIR_OK) {
@@ -377,16 +437,10 @@ static double worst_round(const struct ks_trial *t, const struct ks_series *seri
 {
     double worst = 0;
     for (size_t round = 0; t->confirm && round < MAX_ROUNDS; round++) {
-        struct ks_series part[KS_MAX_TIME_POINTS];
-        for (size_t i = 0; i < t->v->n_points; i++) {
+        for (size_t i = 0; i < t->v->n_points; i++)
             if (series[i].n < (round + 1) * RESTART_PAIRS) /* some points need fewer rounds than others */
                 return worst;
-            part[i] = series[i];
-            part[i].reference_ns += round * RESTART_PAIRS;
-            part[i].candidate_ns += round * RESTART_PAIRS;
-            part[i].n = RESTART_PAIRS;
-        }
-        double mid = ks_stats_geomean(part, t->v->n_points, 0.95, 1).mid;
+        double mid = ks_stats_part(series, t->v->n_points, round * RESTART_PAIRS, RESTART_PAIRS);
         worst = round == 0 || mid < worst ? mid : worst;
     }
     return worst;
@@ -433,15 +487,15 @@ void ks_time_pairs(struct ks_trial *t)
     double *point_hi = ks_xcalloc(v->n_points, sizeof *point_hi);
     double confidence = ks_stats_confidence(t->confirm ? 1 : s->n_trials), gate_confidence = 1 - (1 - confidence) / N_LOOKS;
     struct ks_nvml_sample before = ks_nvml_read();
-    bool ok = start_both(s, &t->arm, &err) == KS_OK;
+    bool candidate_first = false, ok = start_both(s, &t->arm, candidate_first, &err) == KS_OK;
     if (!ok)
         ks_gate_fail(t, KS_GATE_TIME, NULL, "%s", err.message);
     for (size_t i = 0; ok && i < v->n_points; i++) {
         struct ks_point_result *r = &v->points[i];
-        ok = point_time(t, i, confidence, &all[i]) && point_time_warm(t, i, r);
+        ok = point_time(t, i, confidence, &candidate_first, &all[i]) && point_time_warm(t, i, r);
         if (!ok)
             break;
-        series[i] = (struct ks_series){all[i].reference_ns, all[i].candidate_ns, all[i].n, r->weight, BLOCK};
+        series[i] = pairs_series(&all[i], r->weight);
         point_hi[i] = ks_stats_ratio(&series[i], gate_confidence, 1).hi;
         point_fill(r, &all[i], ks_stats_ratio(&series[i], 0.95, 1));
     }

@@ -1,8 +1,8 @@
 /* What the time gate says to no change at all, and to a true gain of 3 %: searches of one candidate each, every one with
  * processes of its own (control, trial and, when the trial passes, confirmation; the other gates are not repeated). Prints one
- * row a search and a line of sums.  Exit status 0: no more than one of the equal candidates accepted, at least nine of ten of the
- * better ones.
- * Usage: aa BIN_DIR NVCC ARCH N_EQUAL N_BETTER WORKLOADS_FOLDER */
+ * row a search (places: what the first call of a block, and the process started first, were worth in the control) and a line of
+ * sums.  Exit status 0: no more than one of the equal candidates accepted, at least nine of ten of the better ones. Usage: aa
+ * BIN_DIR NVCC ARCH N_EQUAL N_BETTER WORKLOADS_FOLDER */
 #include "harness/session_impl.h"
 
 #include "base/file.h"
@@ -154,9 +154,10 @@ static int search(struct bench *b, const struct workload *w, bool better)
     }
     bool passed = gate(b, candidate, false, &trial), accepted = passed && gate(b, candidate, true, &confirm);
     ks_session_leave(s);
-    printf("%-10s %-6s control %.4f [%.4f, %.4f]  trial %.4f [%.4f, %.4f] n=%-3d %-4s", w->name, better ? "3%" : "equal",
-           ks_json_get_num(s->control, "aa_ratio", 0), ks_json_get_num(s->control, "aa_lo", 0),
-           ks_json_get_num(s->control, "aa_hi", 0), trial.speedup, trial.speedup_lo, trial.speedup_hi,
+    printf("%-10s %-6s control %.4f [%.4f, %.4f] places %.4f %.4f  trial %.4f [%.4f, %.4f] n=%-3d %-4s", w->name,
+           better ? "3%" : "equal", ks_json_get_num(s->control, "aa_ratio", 0), ks_json_get_num(s->control, "aa_lo", 0),
+           ks_json_get_num(s->control, "aa_hi", 0), ks_json_get_num(s->control, "place_call", 0),
+           ks_json_get_num(s->control, "place_process", 0), trial.speedup, trial.speedup_lo, trial.speedup_hi,
            trial.n_points ? trial.points[0].n_pairs : 0, passed ? "pass" : "fail");
     if (passed)
         printf("  confirmed %.4f [%.4f, %.4f] n=%-3d %-4s", confirm.speedup, confirm.speedup_lo, confirm.speedup_hi,
