@@ -1,10 +1,12 @@
 /* On a GPU: what the order and the company of a call can bring to light, since compute-sanitizer's racecheck sees shared memory
  * only.
  *
- *   order     contents arrive on the call's stream behind a delay and are read there afterwards: work on another stream that is
- * not ordered with the one the entry was given meets poison, or is missed repeats   the same call again and again, with a tenant
- * that takes a changing part of the multiprocessors: the answers must be the same bits, unless floating-point atomics (or the
- * original itself) leave the order of a sum open leftover  limits and attributes of the device are as they were */
+ * - order: contents arrive on the call's stream behind a delay, and are read there afterwards, once with the multiprocessors free
+ * and once with all of them taken (enum ks_wire_order): work on another stream that is not ordered with the one the entry was
+ * given meets poison, or is missed
+ * - repeats: the same call again and again, with a tenant that takes a changing part of the multiprocessors: the answers must be
+ * the same bits, unless floating-point atomics (or the original itself) leave the order of a sum open
+ * - leftover: limits and attributes of the device are as they were */
 #include "harness/session_impl.h"
 
 #include "base/process.h"
@@ -49,12 +51,12 @@ static size_t cases_choose(const struct ks_session *s, const struct ks_case *cas
 }
 
 /* One call in late order; its outputs against the baseline's.  KS_OK also when they differ: then `what` says how. */
-static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, int64_t timeout_ms,
-                             struct ks_str *what, struct ks_err *err)
+static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, enum ks_wire_order order,
+                             int64_t timeout_ms, struct ks_str *what, struct ks_err *err)
 {
     struct ks_layout l;
     struct ks_run run;
-    struct ks_run_options o = {.order = KS_ORDER_LATE,
+    struct ks_run_options o = {.order = order,
                                .known = k->inputs,
                                .watch = !s->base_changes_device,
                                .poison = ks_inputs_poison(s->secret, k->call * 2 + 9),
@@ -76,6 +78,13 @@ static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const str
             ks_compare_describe(&cmp, &s->c->buffers[i], l.buf[i].n_elem, what);
     }
     return code;
+}
+
+static enum ks_code late_runs(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, int64_t timeout_ms,
+                              struct ks_str *what, struct ks_err *err)
+{
+    KS_TRY(late_run(s, arm, k, KS_ORDER_LATE_IN, timeout_ms, what, err));
+    return what->len ? KS_OK : late_run(s, arm, k, KS_ORDER_LATE_OUT, timeout_ms, what, err);
 }
 
 /* ---- repeats -------------------------------------------------------------------------------------------------------- */
@@ -159,11 +168,11 @@ enum ks_code ks_perturb_baseline(struct ks_session *s, struct ks_err *err)
     size_t n = cases_choose(s, s->cases, s->n_cases, cases, N_ORDER_CASES);
     KS_AUTO_STR struct ks_str what = KS_STR_INIT;
     ks_session_enter(s, false);
-    enum ks_code code = n ? late_run(s, &s->base, cases[0], 60000, &what, err) : KS_OK;
+    enum ks_code code = n ? late_runs(s, &s->base, cases[0], 60000, &what, err) : KS_OK;
     if (code == KS_ERR_DEVICE && ks_str_starts(err->message, KS_CHANGED_TEXT)) {
         s->base_changes_device = true;
         ks_str_clear(&what);
-        code = late_run(s, &s->base, cases[0], 60000, &what, err);
+        code = late_runs(s, &s->base, cases[0], 60000, &what, err);
     }
     s->base_unordered = what.len > 0;
     for (size_t i = 0; code == KS_OK && i < n && i < N_REPEAT_CASES && !s->base_varies; i++) {
@@ -187,7 +196,7 @@ static bool order_check(struct ks_trial *t, const struct ks_case *k, const char 
     struct ks_err err;
     KS_AUTO_STR struct ks_str what = KS_STR_INIT;
     ks_trial_enter(t, false);
-    enum ks_code code = late_run(t->s, &t->arm, k, ks_trial_left_ms(t), &what, &err);
+    enum ks_code code = late_runs(t->s, &t->arm, k, ks_trial_left_ms(t), &what, &err);
     ks_session_leave(t->s);
     if (code != KS_OK)
         fault(t, where, &err);

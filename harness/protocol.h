@@ -54,7 +54,7 @@ struct ks_wire_hello {
 };
 
 struct ks_wire_config {
-    uint32_t checks; /* KS_EMU_CHECK_* */
+    uint32_t checks;   /* KS_EMU_CHECK_* */
     uint32_t counters; /* 2: those of source lines whole */
     uint32_t n_threads;
     uint64_t seed;
@@ -95,9 +95,11 @@ enum ks_wire_cache {
 /* cuda: how the call is scheduled. */
 enum ks_wire_order {
     KS_ORDER_PLAIN,
-    KS_ORDER_LATE,  /* the buffers get their contents on the call's stream behind a delay, and are read there after the call: work
-                       that is not ordered with the stream meets poison, or is missed */
-    KS_ORDER_TENANT /* another kernel occupies a part of the multiprocessors */
+    KS_ORDER_LATE_IN,  /* the buffers get their contents on the call's stream behind a delay: work that does not wait for the
+                          stream  meets poison */
+    KS_ORDER_LATE_OUT, /* so too, and every multiprocessor is taken until the buffers have been read on the stream after the call:
+                          work that the stream does not wait for is missed */
+    KS_ORDER_TENANT    /* another kernel occupies a part of the multiprocessors */
 };
 
 struct ks_wire_prepare {

@@ -93,7 +93,8 @@ static struct {
 
 #define HOLES         31 /* how far places move when memory is renewed: up to 62 MiB */
 #define HOLE_BYTES    ((size_t)2 << 20)
-#define DELAY_NS      300000u  /* before contents arrive late */
+#define DELAY_IN_NS   3000000u /* before contents arrive late: longer than the host needs to queue the call's work */
+#define DELAY_OUT_NS  300000u
 #define TAKEN_NS      2000000u /* every multiprocessor is taken, from before they arrive until long after */
 #define WARM_DELAY_NS 40000u   /* while the host queues a call that no overwriting of the cache precedes */
 
@@ -206,6 +207,11 @@ static size_t whole_bytes(const struct ks_wire_buffer *b)
     return (b->bytes + 2ull * b->red_bytes + 3) / 4 * 4;
 }
 
+static bool arrives_late(const struct ks_wire_prepare *p)
+{
+    return (p->order == KS_ORDER_LATE_IN || p->order == KS_ORDER_LATE_OUT) && gpu.arena_bytes;
+}
+
 /* Pinned host memory for the buffers of a call whose contents arrive late. */
 static enum ks_code late_grow(size_t need, struct ks_err *err)
 {
@@ -257,7 +263,7 @@ static enum ks_code cuda_renew(const struct ks_wire_prepare *p, struct ks_err *e
         return KS_OK;
     if (p->fresh)
         KS_TRY(memory_renew(p->fresh, err));
-    for (uint32_t i = 0; p->order == KS_ORDER_LATE && i < p->n; i++)
+    for (uint32_t i = 0; arrives_late(p) && i < p->n; i++)
         need = p->buffers[i].arena_off + whole_bytes(&p->buffers[i]) > need
                    ? p->buffers[i].arena_off + whole_bytes(&p->buffers[i])
                    : need;
@@ -328,7 +334,7 @@ static enum ks_code cuda_fetch(const struct ks_wire_prepare *prepare, const stru
                                struct ks_err *err)
 {
     size_t n = b->bytes + 2ull * b->red_bytes;
-    if (prepare->order == KS_ORDER_LATE && gpu.arena_bytes) {
+    if (arrives_late(prepare)) {
         memcpy(shm_data, gpu.late + b->arena_off, n);
         return KS_OK;
     }
@@ -383,9 +389,9 @@ static enum ks_code spin(unsigned blocks, unsigned threads, uint64_t ns, CUstrea
     return check(cu.launch(gpu.spin, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL), "delay the call", err);
 }
 
-/* The contents leave for the host, poison takes their place, and they come back on the stream behind a delay.  Copies between
- * host and device need no multiprocessor, and all of those are taken for longer than the delay: a kernel that does not wait for
- * the stream meets poison or, if the stream does not wait for it, comes too late for what is copied from there afterwards. */
+/* The contents leave for the host, poison takes their place, and they come back on the stream behind a delay: a kernel that does
+ * not wait for the stream meets poison.  With every multiprocessor taken for longer than the delay (copies between host and
+ * device need none), a kernel that the stream does not wait for comes too late for what is copied from there afterwards. */
 static enum ks_code late_begin(const struct ks_wire_prepare *p, void *const *pointers, CUstream stream, struct ks_err *err)
 {
     for (uint32_t i = 0; i < p->n; i++) {
@@ -395,8 +401,9 @@ static enum ks_code late_begin(const struct ks_wire_prepare *p, void *const *poi
         KS_TRY(check(cu.set32(at, b->pattern, whole_bytes(b) / 4), "poison a buffer", err));
     }
     KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
-    KS_TRY(spin(1, 1, DELAY_NS, stream, err));
-    KS_TRY(spin(2 * (unsigned)gpu.sms, 1024, TAKEN_NS, gpu.tenant_stream, err));
+    KS_TRY(spin(1, 1, p->order == KS_ORDER_LATE_IN ? DELAY_IN_NS : DELAY_OUT_NS, stream, err));
+    if (p->order == KS_ORDER_LATE_OUT)
+        KS_TRY(spin(2 * (unsigned)gpu.sms, 1024, TAKEN_NS, gpu.tenant_stream, err));
     for (uint32_t i = 0; i < p->n; i++) {
         const struct ks_wire_buffer *b = &p->buffers[i];
         CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes;
@@ -419,7 +426,6 @@ static enum ks_code late_end(const struct ks_wire_prepare *p, void *const *point
 static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream, struct ks_err *err)
 {
     CUstream stream = on_stream ? gpu.stream : NULL;
-    bool late = p->order == KS_ORDER_LATE && gpu.arena_bytes;
     if (gpu.arena_bytes)
         KS_TRY(check(cu.event_record(gpu.prepared, NULL), "record the end of the preparation", err));
     KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
@@ -432,7 +438,7 @@ static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *poi
     }
     if (p->cache == KS_CACHE_WARM)
         KS_TRY(spin(1, 1, WARM_DELAY_NS, stream, err));
-    if (late)
+    if (arrives_late(p))
         KS_TRY(late_begin(p, pointers, stream, err));
     if (p->order == KS_ORDER_TENANT)
         KS_TRY(spin(p->tenant, 1024, 50000 + p->tenant % 256 * 1000, gpu.tenant_stream, err));
@@ -453,7 +459,7 @@ static enum ks_code cuda_end(const struct ks_wire_prepare *p, void *const *point
     CUstream stream = on_stream ? gpu.stream : NULL;
     float ms = 0;
     KS_TRY(check(cu.event_record(gpu.stop, stream), "record the end of the call", err));
-    if (p->order == KS_ORDER_LATE && gpu.arena_bytes)
+    if (arrives_late(p))
         KS_TRY(late_end(p, pointers, stream, err));
     KS_TRY(check(cu.event_sync(gpu.stop), "wait for the call", err));
     int64_t seen_ns = ks_clock_ns();
