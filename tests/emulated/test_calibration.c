@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-#define M16 (1 << 24)
-#define MAX 256
+#define M16    (1 << 24)
+#define N_ELEM (1056 * 256 * 64) /* of each array, as in measure.cu */
+#define MAX    256
 
 struct variant {
     int held;
@@ -29,14 +30,14 @@ static float *a, *b, *c;
 
 static void fill(void)
 {
-    const size_t bytes = (size_t)M16 * 4;
+    const size_t bytes = (size_t)N_ELEM * 4;
     float *f = ks_xmalloc(bytes);
-    for (int i = 0; i < M16; i++)
+    for (int i = 0; i < N_ELEM; i++)
         f[i] = (float)(i % 1021) / 1021.0f;
     a = upload(f, bytes, "a");
     int *ints = (int *)f;
     uint32_t x = 1;
-    for (int i = 0; i < M16; i++) {
+    for (int i = 0; i < N_ELEM; i++) {
         x = x * 1664525u + 1013904223u;
         ints[i] = (int)(x >> 8);
     }

@@ -2,7 +2,7 @@
 """Puts Nsight Compute's counters beside those of the emulated device.
 
 usage: counters.py counters.csv opcodes.csv emulated.json kernels...
-counters.csv, opcodes.csv: of run.sh; emulated.json: of test_calibration; kernels: the launches profiled, in the order of set.def.
+counters.csv, opcodes.csv: of run.sh; emulated.json: of test_calibration; kernels: the launches profiled, in any order (run.sh's list).
 Prints one line a launch and counter: what the device counted, what the emulated one did, their ratio."""
 import csv
 import json
@@ -52,8 +52,9 @@ def main():
         for line in f:
             o = json.loads(line)
             ours[o["launch"]] = o
+    names = sorted(sys.argv[4:], key=list(ours).index)  # the order of set.def, in which they were launched
     print("launch\tcounter\tdevice\temulated\temulated/device")
-    for name, row, orow in zip(sys.argv[4:], rows, orows):
+    for name, row, orow in zip(names, rows, orows):
         mine = ours[name]
         pairs = [(what, sum(mine[k] for k in a), sum(number(row[at[k]]) for k in b if k in at)) for what, a, b in PAIRS]
         if "BAR" in orow[opcodes]:

@@ -21,6 +21,7 @@
         }                                                                                                                        \
     } while (0)
 constexpr int M16 = 1 << 24;
+constexpr int N_ELEM = 1056 * 256 * 64; // of each array: the longest stream of the set, somewhat above M16
 
 typedef void (*kernel_t)(const float *, const float *, float *, int, int, int);
 struct variant {
@@ -92,11 +93,11 @@ static void measure(const variant &v)
 
 int main(int argc, char **argv)
 {
-    const size_t bytes = (size_t)M16 * 4;
-    std::vector<float> fa(M16);
-    std::vector<int> ib(M16);
+    const size_t bytes = (size_t)N_ELEM * 4;
+    std::vector<float> fa(N_ELEM);
+    std::vector<int> ib(N_ELEM);
     uint32_t x = 1;
-    for (int i = 0; i < M16; i++) {
+    for (int i = 0; i < N_ELEM; i++) {
         fa[i] = (float)(i % 1021) / 1021.0f;
         x = x * 1664525u + 1013904223u;
         ib[i] = (int)(x >> 8);
