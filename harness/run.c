@@ -137,14 +137,15 @@ static enum ks_code worker_start(struct ks_session *s, struct ks_worker_options 
     return code;
 }
 
-enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err)
+enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err *err)
 {
     if (ks_worker_alive(arm->worker))
         return KS_OK;
     ks_arm_stop(arm);
     struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);
     KS_AUTO_STR struct ks_str registers = KS_STR_INIT;
-    ks_built_registers(arm->built, &registers);
+    if (arm->built)
+        ks_built_registers(arm->built, &registers);
     o->program = s->worker_path;
     o->memory_limit_bytes = s->opt.memory_limit_bytes;
     o->timeout_ms = 60000;
@@ -157,16 +158,25 @@ enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_er
     o->hello.arena_bytes = s->arena_bytes;
     o->hello.shm_bytes = s->shm_bytes;
     o->hello.cpu_limit_s = s->opt.trial_timeout_ms > 0 ? (uint64_t)s->opt.trial_timeout_ms / 1000 * 64 + 60 : 0;
+    enum ks_code code = worker_start(s, o, &arm->worker, err);
+    free(o);
+    return code;
+}
+
+enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err)
+{
+    if (ks_worker_alive(arm->worker) && arm->loaded)
+        return KS_OK;
+    KS_TRY(ks_arm_open(s, arm, err));
     struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
     struct ks_wire_reply reply;
-    enum ks_code code = worker_start(s, o, &arm->worker, err);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    if (code == KS_OK) {
-        c->op = KS_OP_LOAD;
-        snprintf(c->u.load.path, sizeof c->u.load.path, "%s", arm->built->shared_path);
-        snprintf(c->u.load.symbol, sizeof c->u.load.symbol, "%s", s->opt.signature->symbol);
-        code = ks_worker_ask(arm->worker, c, 60000, &reply, err);
-    }
+    c->op = KS_OP_LOAD;
+    snprintf(c->u.load.path, sizeof c->u.load.path, "%s", arm->built->shared_path);
+    snprintf(c->u.load.symbol, sizeof c->u.load.symbol, "%s", s->opt.signature->symbol);
+    enum ks_code code = ks_worker_ask(arm->worker, c, 60000, &reply, err);
+    free(c);
+    arm->loaded = code == KS_OK;
     if (code == KS_OK && !s->sandbox) {
         struct ks_err ignored;
         ks_worker_text(arm->worker, &reply, &text);
@@ -175,8 +185,6 @@ enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_er
         else
             ks_worker_cgroup(arm->worker, s->sandbox);
     }
-    free(o);
-    free(c);
     return code;
 }
 
@@ -184,6 +192,7 @@ void ks_arm_stop(struct ks_arm *arm)
 {
     ks_worker_stop(arm->worker);
     arm->worker = NULL;
+    arm->loaded = false;
 }
 
 enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config, struct ks_err *err)

@@ -200,52 +200,6 @@ void ks_session_free(struct ks_session *s)
     free(s);
 }
 
-/* Where not even the original can be built in the confinement (a toolkit in an unusual place), it is left out, and the report
- * says so. */
-static enum ks_code confined_build(struct ks_session *s, const char *source, size_t len, const char *tag, int64_t timeout_ms,
-                                   struct ks_built **ret, struct ks_str *log, struct ks_err *err)
-{
-    struct ks_err why;
-    struct ks_built *again = NULL;
-    enum ks_code code = ks_build(&s->opt, source, len, tag, timeout_ms, ret, log, err);
-    s->confinement_works |= code == KS_OK;
-    if (code == KS_OK || s->confinement_works || s->unconfined_why)
-        return code;
-    if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "confined", 600000, &again, NULL, &why) == KS_OK) {
-        ks_built_free(again);
-        s->confinement_works = true;
-        return code; /* it is the text */
-    }
-    s->unconfined_why = ks_xstrdup(why.message);
-    s->opt.confined_to = NULL;
-    ks_str_clear(log);
-    return ks_build(&s->opt, source, len, tag, timeout_ms, ret, log, err);
-}
-
-/* A text built before is not built again; the oldest build makes room. */
-static enum ks_code built_get(struct ks_session *s, const char *source, size_t len, int64_t timeout_ms, struct ks_built **ret,
-                              struct ks_str *log, struct ks_err *err)
-{
-    char hash[65], tag[32];
-    ks_hash_hex(source, len, hash);
-    for (size_t i = 0; i < s->n_builds; i++)
-        if (strcmp(s->builds[i]->hash, hash) == 0) {
-            *ret = s->builds[i];
-            return KS_OK;
-        }
-    struct ks_built *b = NULL;
-    snprintf(tag, sizeof tag, "candidate-%zu", s->next_tag++);
-    KS_TRY(confined_build(s, source, len, tag, timeout_ms, &b, log, err));
-    if (s->n_builds == KS_MAX_CACHED_BUILDS) {
-        ks_built_free(s->builds[0]);
-        memmove(s->builds, s->builds + 1, (KS_MAX_CACHED_BUILDS - 1) * sizeof *s->builds);
-        s->n_builds--;
-    }
-    s->builds[s->n_builds++] = b;
-    *ret = b;
-    return KS_OK;
-}
-
 static void build_failed(struct ks_trial *t, const struct ks_str *log, const struct ks_err *err)
 {
     struct ks_json *details = ks_json_object();
@@ -314,15 +268,14 @@ static bool known_as(const struct ks_session *s, const char *code_hash, char ret
     return false;
 }
 
-static void judge(struct ks_trial *t, const char *source, size_t len)
+static void judge(struct ks_trial *t, struct ks_build_job *job, const char *source, size_t len)
 {
     struct ks_session *s = t->s;
-    struct ks_err err;
     struct ks_built *b = NULL;
-    KS_AUTO_STR struct ks_str log = KS_STR_INIT, interface = KS_STR_INIT, admission = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str interface = KS_STR_INIT, admission = KS_STR_INIT;
     ks_hash_hex(source, len, t->v->source_hash);
-    if (built_get(s, source, len, ks_trial_left_ms(t), &b, &log, &err) != KS_OK) {
-        build_failed(t, &log, &err);
+    if (ks_build_wait(job, &b) != KS_OK) {
+        build_failed(t, &job->log, &job->err);
         return;
     }
     ks_gate_pass(t, KS_GATE_BUILD, NULL);
@@ -377,11 +330,22 @@ static enum ks_outcome outcome(const struct ks_verdict *v)
     return time_failed || v->gates[KS_GATE_TIME].state != KS_GATE_PASS ? KS_OUTCOME_NO_GAIN : KS_OUTCOME_ACCEPTED;
 }
 
+/* While the compiler works; what goes wrong here goes wrong again where it is reported. */
+static void worker_early(struct ks_trial *t)
+{
+    struct ks_err ignored;
+    ks_trial_enter(t, false);
+    enum ks_code code = ks_arm_open(t->s, &t->arm, &ignored);
+    ks_session_leave(t->s);
+    (void)code;
+}
+
 static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
                           struct ks_err *err)
 {
     struct ks_verdict v;
     struct ks_case *fresh = NULL;
+    struct ks_build_job job;
     struct ks_trial t = {.s = s, .v = &v, .confirm = confirm, .cases = s->cases, .n_cases = s->n_cases};
     int64_t start_ns = ks_clock_ns();
     double busy_ns = s->busy_ns;
@@ -389,6 +353,7 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     t.deadline_ns = start_ns + s->opt.trial_timeout_ms * 1000000 * (confirm ? 4 : 1);
     if (!confirm)
         s->n_trials++;
+    ks_build_start(s, source, len, ks_trial_left_ms(&t), &job);
     if (confirm || s->opt.device == KS_DEVICE_CUDA) { /* contents and shapes that no trial has seen */
         fresh = ks_xcalloc(KS_MAX_CASES, sizeof *fresh);
         int64_t waited_ns = s->waited_ns;
@@ -397,14 +362,19 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
         enum ks_code code = ks_cases_make(s, round, fresh, &t.n_cases, err);
         t.deadline_ns += s->waited_ns - waited_ns;
         if (code != KS_OK) {
+            ks_build_end(&job);
             free(fresh);
             return code;
         }
         t.cases = fresh;
         if (s->opt.device == KS_DEVICE_EMULATED)
             ks_arm_stop(&s->base);
+        else
+            worker_early(&t);
     }
-    judge(&t, source, len);
+    v.beside_ns = (int64_t)(s->busy_ns - busy_ns);
+    judge(&t, &job, source, len);
+    ks_build_end(&job);
     ks_arm_stop(&t.arm);
     v.device_ns = (int64_t)(s->busy_ns - busy_ns);
     v.outcome = outcome(&v);

@@ -55,6 +55,7 @@ struct ks_verdict {
     double max_abs_err, max_rel_err;
     int64_t build_ns, wall_ns;
     int64_t device_ns, tools_ns; /* GPU: its time in calls of both arms and their preparation; wall time of the sanitizers */
+    int64_t beside_ns;           /* the part of device_ns that passed beside the build */
     int64_t gate_ns[KS_N_GATES]; /* wall time each gate took; build: 0 when the text was built before */
     char source_hash[65], object_hash[65];
     char code_hash[65];       /* of host code and PTX without line information */
@@ -92,11 +93,11 @@ struct ks_session_options {
     double delta;          /* gate: lower bound must exceed 1 + delta */
     double regress_limit;  /* no timing point below 1 - this */
     int64_t trial_timeout_ms;
-    size_t memory_limit_bytes;   /* host memory of a worker */
-    int64_t sample_thread_insts; /* emulated: budget per timed launch */
-    bool line_bytes;             /* emulated: the profile counts the different bytes of every source line */
-    const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders; NULL:
-                                          not confined */
+    size_t memory_limit_bytes;         /* host memory of a worker */
+    int64_t sample_thread_insts;       /* emulated: budget per timed launch */
+    bool line_bytes;                   /* emulated: the profile counts the different bytes of every source line */
+    const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders;
+                                          NULL: not confined */
 };
 
 struct ks_session;

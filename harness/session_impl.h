@@ -12,6 +12,8 @@
 #include "harness/session.h"
 #include "harness/stats.h"
 
+#include <pthread.h>
+
 #define KS_MAX_CASES         48
 #define KS_ROUND_CONFIRM     (1u << 20) /* rounds from here on are final confirmations */
 #define KS_MAX_CACHED_BUILDS 8
@@ -71,8 +73,9 @@ struct ks_run {
 };
 
 struct ks_arm {
-    const struct ks_built *built;
-    struct ks_worker *worker; /* NULL: not running */
+    const struct ks_built *built; /* NULL: not known yet */
+    struct ks_worker *worker;     /* NULL: not running */
+    bool loaded;                  /* the worker has the object */
 };
 
 struct ks_session {
@@ -116,6 +119,8 @@ KS_NODISCARD enum ks_code ks_layout_make(const struct ks_session *s, const struc
                                          uint64_t call, struct ks_layout *ret, struct ks_err *err);
 void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t buffer, struct ks_input_gen *ret);
 /* Starts the arm's worker and loads its object when it is not running. */
+/* A worker that has opened the device; the object, which need not be there yet, is loaded by ks_arm_start. */
+KS_NODISCARD enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);
 void ks_arm_stop(struct ks_arm *arm);
 KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config,
@@ -178,13 +183,33 @@ struct ks_trial {
 void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details);
 void ks_gate_fail(struct ks_trial *t, enum ks_gate gate, struct ks_json *details, const char *fmt, ...) KS_PRINTF(4, 5);
 void ks_gate_skip(struct ks_trial *t, enum ks_gate gate, const char *fmt, ...) KS_PRINTF(3, 4);
+/* build_job.c: the build of a trial's candidate, on a GPU in a thread of its own.  Until it has been waited for, its fields, the
+ * session's builds and what the session knows of confinement are the thread's. */
+struct ks_build_job {
+    struct ks_session *s;
+    const char *source;
+    size_t len;
+    int64_t timeout_ms;
+    pthread_t thread;
+    bool threaded, done;
+    enum ks_code code; /* of the build */
+    struct ks_built *built;
+    struct ks_str log;
+    struct ks_err err;
+};
+void ks_build_start(struct ks_session *s, const char *source, size_t len, int64_t timeout_ms, struct ks_build_job *job);
+/* ret: owned by the session. */
+KS_NODISCARD enum ks_code ks_build_wait(struct ks_build_job *job, struct ks_built **ret);
+/* Waits for what still runs; once for every start. */
+void ks_build_end(struct ks_build_job *job);
+
 /* session.c: the device's lock, taken for one call (or one batch of tools) at a time, so that who wants to be alone gets in after
  * it. A trial's waiting is not held against it. */
 void ks_session_enter(struct ks_session *s, bool alone);
 void ks_session_leave(struct ks_session *s);
 void ks_trial_enter(struct ks_trial *t, bool alone);
-/* A call did not come back well: which gate is it that failed?  A fault of the device is a matter of safety, a refused system call one of
- * admission, anything else of the gate at work. */
+/* A call did not come back well: which gate is it that failed?  A fault of the device is a matter of safety, a refused system
+ * call one of admission, anything else of the gate at work. */
 enum ks_gate ks_gate_of_fault(enum ks_code code, enum ks_gate at_work);
 int64_t ks_trial_left_ms(const struct ks_trial *t);
 void ks_gate_numerics(struct ks_trial *t);
