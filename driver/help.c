@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-void ks_help_option_form(const struct ks_option *o, struct ks_str *out)
-{
-    ks_str_addf(out, "%s%s%s%s", o->name,
-                o->form == KS_OPT_EITHER   ? "[="
-                : o->form == KS_OPT_EQUALS ? "="
-                                           : "",
-                o->metavar, o->form == KS_OPT_EITHER ? "]" : "");
-}
-
 /* ---- one topic ------------------------------------------------------------------------------------------------------ */
 
 /* "--kscc-ask", "kscc-ask" or "ask". */
@@ -36,7 +27,7 @@ bool ks_help_topic(const char *topic, struct ks_str *out)
         ks_str_addf(out, "kscc %s\n    %s\n", c->usage, c->help);
     if (!o)
         return c;
-    ks_help_option_form(o, out);
+    ks_option_form(o, out);
     ks_str_addf(out, "\n    %s\n", o->help);
     if (*o->allowed)
         ks_str_addf(out, "    values: %s\n", o->allowed);
@@ -83,7 +74,7 @@ static void man_options(struct ks_str *out)
     for (size_t i = 0; i < ks_n_options; i++) {
         const struct ks_option *o = &ks_options[i];
         KS_AUTO_STR struct ks_str head = KS_STR_INIT, text = KS_STR_INIT, env = KS_STR_INIT;
-        ks_help_option_form(o, &head);
+        ks_option_form(o, &head);
         ks_str_add(&text, o->help);
         ks_option_env_name(o, &env);
         if (o->type != KS_TYPE_OPT_ACTION)

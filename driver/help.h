@@ -1,8 +1,8 @@
 #ifndef KS_DRIVER_HELP_H
 #define KS_DRIVER_HELP_H
 
-/* Help made from the tables of options and commands (options.def, commands.def, nvcc_flags.def), so that --kscc-help, the manual page and
- * the shells' completions name the same things.  All append to out. */
+/* Help made from the tables of options and commands (options.def, commands.def, nvcc_flags.def), so that --kscc-help, the manual
+ * page and the shells' completions name the same things.  All append to out. */
 
 #include "driver/options.h"
 
@@ -12,7 +12,5 @@ void ks_help_man(struct ks_str *out);
 bool ks_help_completion(const char *shell, struct ks_str *out);
 /* What the tables say about one command ("report") or option ("--kscc-ask", "ask").  False: nothing. */
 bool ks_help_topic(const char *topic, struct ks_str *out);
-/* "--kscc-budget=LIMITS", "-O-agent[=LIMITS]". */
-void ks_help_option_form(const struct ks_option *o, struct ks_str *out);
 
 #endif

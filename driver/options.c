@@ -1,7 +1,5 @@
 #include "driver/options.h"
 
-#include "driver/help.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -268,6 +266,15 @@ void ks_settings_finish(struct ks_settings *s, const char *(*get)(const char *na
         s->policy = KS_POLICY_APPROVED;
 }
 
+void ks_option_form(const struct ks_option *o, struct ks_str *out)
+{
+    ks_str_addf(out, "%s%s%s%s", o->name,
+                o->form == KS_OPT_EITHER   ? "[="
+                : o->form == KS_OPT_EQUALS ? "="
+                                           : "",
+                o->metavar, o->form == KS_OPT_EITHER ? "]" : "");
+}
+
 void ks_options_help(struct ks_str *out)
 {
     ks_str_add(out, "Usage: kscc [nvcc options] [options below] file.cu...\n"
@@ -277,7 +284,7 @@ void ks_options_help(struct ks_str *out)
         const struct ks_option *o = &ks_options[i];
         KS_AUTO_STR struct ks_str left = KS_STR_INIT, env = KS_STR_INIT;
         ks_option_env_name(o, &env);
-        ks_help_option_form(o, &left);
+        ks_option_form(o, &left);
         ks_str_addf(out, "  %-28s %s", ks_str_cstr(&left), o->help);
         if (o->type != KS_TYPE_OPT_ACTION)
             ks_str_addf(out, " [%s]", ks_str_cstr(&env));

@@ -88,7 +88,9 @@ KS_NODISCARD enum ks_code ks_settings_apply_env(struct ks_settings *s, const cha
 void ks_settings_finish(struct ks_settings *s, const char *(*get)(const char *name));
 
 void ks_option_env_name(const struct ks_option *o, struct ks_str *out); /* "KSCC_SOME_NAME"; replaces out */
-void ks_options_help(struct ks_str *out);                               /* the text of --kscc-help */
+/* "--kscc-budget=LIMITS", "-O-agent[=LIMITS]".  Appends. */
+void ks_option_form(const struct ks_option *o, struct ks_str *out);
+void ks_options_help(struct ks_str *out); /* the text of --kscc-help */
 const char *ks_policy_text(int policy);
 
 #endif

@@ -1,0 +1,22 @@
+# What a plain call pays for: kscc needs libc alone, looks for libraries where the system says and nowhere else, and is nvcc after few
+# system calls.  None of the programs takes a library out of the current folder.
+command -v readelf >/dev/null || skip "no readelf here"
+for program in "$KSCC" "$KSCC-core" "$(dirname "$KSCC")/kscc-worker"; do
+  readelf -d "$program" | sed -n 's/.*R[UN]*PATH.*\[\(.*\)\]/\1/p' | tr ':' '\n' >paths
+  readelf -d "$program" | grep -E 'R(UN)?PATH' | grep -E '\[:|::|:\]' && fail "$program: an empty entry is the current folder"
+  grep -vE '^(/|\$ORIGIN)' paths && fail "$program: a relative folder"
+done
+if [ -z "${KSCC_SANITIZER_RUNTIME:-}" ]; then
+  readelf -d "$KSCC" >dynamic
+  [ "$(sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' dynamic | grep -v '^ld-linux')" = libc.so.6 ] || { fail "kscc needs more than libc:"; grep NEEDED dynamic; }
+  grep -E 'R(UN)?PATH' dynamic && fail "kscc looks for libraries elsewhere"
+fi
+command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null || skip "no tracing here"
+# a library beside the sources is none of ours
+echo 'no library' >libc.so.6
+strace -qq -o trace "$KSCC" --version >out 2>err
+expect_no_err error
+n=$(grep -n 'execve(.*nvcc", \["/' trace | head -1 | cut -d: -f1)
+[ -n "$n" ] || fail "no nvcc after kscc"
+[ -n "${KSCC_SANITIZER_RUNTIME:-}" ] || [ "${n:-0}" -lt 120 ] || { fail "$n system calls before nvcc"; head -130 trace | cut -c1-120; }
+true
