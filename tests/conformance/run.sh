@@ -44,6 +44,7 @@ cd "$fixtures" || exit 2
 printf '__global__ void ka(float *p) { p[threadIdx.x] *= 2.0f; }\nvoid fa(float *p) { ka<<<1, 32>>>(p); }\n' >a.cu
 printf '__global__ void kb(float *p) { p[threadIdx.x] += 2.0f; }\n' >b.cu
 printf 'namespace { __device__ int v; __global__ void k1(int *p) { *p = v; } }\nstatic __device__ int w;\nvoid f(int *p) { w = 0; k1<<<1, 1>>>(p); }\n' >st.cu
+printf '#include "h.h"\nint h = H;\n' >hc.c
 printf '#include "h.h"\n__global__ void kh(int *p) { *p = H; }\n' >h.cu
 echo '#define H 7' >h.h
 printf '__global__ void k(int *p) { *p = nope; }\n' >err.cu
@@ -54,14 +55,14 @@ printf 'int c1(int x) { return x + 1; }\n' >c.c
 printf 'int main(int c, char **v) { return 10 + c; }\n' >main.c
 printf 'int cc(int x) { return x + 1; }\n' >x.cpp
 printf '.globl s1\ns1: ret\n' >s.s
-printf -- '-ptx -o file.ptx' >ptx.optf
+printf -- '-E -o file.ii' >text.optf
 printf -- '-DX1="one two"\r\n-DX2=a\\ b -optf nested.optf' >quotes.optf
 printf -- '-DX3=3 "-E"\n' >nested.optf
 printf -- '-o' >open.optf
 printf -- '-V' >version.optf
-printf -- '-o -O-agent -ptx -I --kscc-fresh' >values.optf
+printf -- '-o -O-agent -E -I --kscc-fresh' >values.optf
 printf -- '-forward-unknown-to-host-compiler' >forward.optf
-printf -- '-ptx\n-o inputs.ptx\na.cu' >inputs.optf
+printf -- '-E\n-o inputs.ii\nc.c' >inputs.optf
 printf -- '-optf loop.optf' >loop.optf
 printf -- '# -E\n-E' >hash.optf
 printf -- "-DX1='a b' -DX2='c'" >apostrophe.optf
@@ -69,8 +70,8 @@ printf -- '-o\rcr.ptx\r' >cr.optf
 printf -- '-DX1=1\0-DX2=2' >nul.optf
 : >empty.optf
 printf 'extern __device__ int ext();\n__global__ void k(int *p) { *p = ext(); }\nint main() {}\n' >undef.cu
-cp a.cu 'sp ace.cu'; cp a.cu noext; cp a.cu sub/a.cu
-gcc -c c.c -o oo.o && ar rcD libla.a oo.o || exit 2
+cp a.cu 'sp ace.cu'; cp a.cu noext; cp a.cu c.c sub
+gcc -c c.c -o oo.o && ar rcD libla.a oo.o && "$NVCC" -dc a.cu -o dca.o && "$NVCC" -w -dc st.cu -o dcst.o || exit 2
 for g in gcc g++; do
     printf '#!/bin/bash\n{ echo "== %s"; printf "%%s\\n" "$@"; env | grep -vE "^(_|SHLVL|PWD|OLDPWD|CC|WORK)=" | sort; } >>host.log\nexec /usr/bin/%s "$@"\n' $g $g >host/$g
     printf '#!/bin/bash\n[[ " $* " != *" -c "* || -e started ]] || { : >started; sleep 2; }\nexec /usr/bin/%s "$@"\n' $g >"slow_$g"
@@ -79,12 +80,12 @@ mkdir slow; mv slow_gcc slow/gcc; mv slow_g++ slow/g++; chmod +x host/* slow/*
 # sends a signal to the compiler (process) or its group while the host compiler is busy; prints how it ended
 cat >signal.sh <<'S'
 who=$1 signal=$2
-mkdir td; TMPDIR=$PWD/td setsid env --default-signal=INT,QUIT "$CC" -ccbin slow -c a.cu -o sig.o >/dev/null 2>&1 & p=$!
+mkdir td; TMPDIR=$PWD/td setsid env --default-signal=INT,QUIT "$CC" -ccbin slow -c ${3:-c.c} -o sig.o >/dev/null 2>&1 & p=$!
 exec 2>/dev/null
 for i in $(seq 1500); do [ -e started ] && break; sleep 0.02; done
 if [ $who = group ]; then kill -$signal -- -$p; else kill -$signal $p; fi
 { wait $p; st=$?; } 2>/dev/null; echo "status $st"; ls sig.o 2>/dev/null
-kill -KILL -- -$p 2>/dev/null; while pgrep -g $p >/dev/null; do sleep 0.02; done
+kill -KILL -- -$p 2>/dev/null; while pgrep -g $p -r R,S,D,T >/dev/null; do sleep 0.02; done
 rm -rf td started; exit 0
 S
 [ -z "$user" ] || chown -R "$user" "$T"
