@@ -1,12 +1,15 @@
 #include "driver/emit.h"
 
 #include "driver/host_compiler.h"
+#include "driver/paths.h"
 #include "driver/work_dir.h"
 
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/process.h"
 #include "harness/build.h"
+#include "harness/confine.h"
+#include "harness/fresh.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -31,6 +34,9 @@ struct emitter {
     struct half_names *names;
     struct ks_symtab baseline;
     struct ks_args parts; /* objects to combine */
+    char *bin_dir;        /* of kscc-worker, which confines the compiler */
+    struct ks_args confined_to;
+    bool unconfined, confinement_works;
 };
 
 /* Values that differ between two builds of one text: what was judged could not be built again. */
@@ -140,6 +146,42 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
     return KS_OK;
 }
 
+/* The compiler reads what the trials' did and writes nowhere else.  Without the worker's program it is not confined. */
+static void confine(struct emitter *e)
+{
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT, worker = KS_STR_INIT;
+    ks_paths_bin(&bin);
+    ks_path_join(&worker, ks_str_cstr(&bin), "kscc-worker");
+    e->unconfined = !ks_file_is_executable(worker.data);
+    e->bin_dir = ks_arena_strdup(e->u->arena, ks_str_cstr(&bin));
+    struct ks_session_options opt = {.nvcc_argv = e->u->build_argv.v, .work_dir = e->dir};
+    ks_confine_paths(&opt, NULL, &e->confined_to);
+    for (size_t i = 0; i < e->u->includes.n; i++)
+        ks_confine_add(&e->confined_to, e->u->includes.v[i]);
+}
+
+/* One build; where not even the original builds in the confinement, as in the trials, without it. */
+static enum ks_code build_confined(struct emitter *e, struct ks_session_options *opt, const char *text, size_t len,
+                                   const char *tag, struct ks_built **ret, struct ks_err *err)
+{
+    struct ks_built *original = NULL;
+    struct ks_err ignored;
+    opt->bin_dir = e->bin_dir;
+    opt->confined_to = e->unconfined ? NULL : &e->confined_to;
+    enum ks_code code = ks_build_object(opt, text, len, tag, BUILD_TIMEOUT_MS, ret, err);
+    e->confinement_works |= code == KS_OK;
+    if (code == KS_OK || e->unconfined || e->confinement_works)
+        return code;
+    if (ks_build_object(opt, e->u->source, e->u->source_len, "original", BUILD_TIMEOUT_MS, &original, &ignored) == KS_OK) {
+        ks_built_free(original);
+        e->confinement_works = true;
+        return code;
+    }
+    e->unconfined = true;
+    opt->confined_to = NULL;
+    return ks_build_object(opt, text, len, tag, BUILD_TIMEOUT_MS, ret, err);
+}
+
 /* Builds the verified text by the line that the session built it by, and makes sure that the same came out: host code and PTX. */
 static enum ks_code build_judged_as(struct emitter *e, size_t i, const char *line_path, struct ks_built **ret, struct ks_err *err)
 {
@@ -156,7 +198,7 @@ static enum ks_code build_judged_as(struct emitter *e, size_t i, const char *lin
     snprintf(tag, sizeof(tag), "candidate%zu%s", i, line_path ? "" : "u");
     KS_TRY(ks_file_read(x->candidate_path, KS_MAX_SOURCE_BYTES, &text, err));
     KS_TRY(ks_emit_check_text("candidate", ks_str_cstr(&text), err));
-    KS_TRY(ks_build_object(&opt, ks_str_cstr(&text), text.len, tag, BUILD_TIMEOUT_MS, ret, err));
+    KS_TRY(build_confined(e, &opt, ks_str_cstr(&text), text.len, tag, ret, err));
     if (ks_streq((*ret)->object_hash, x->judged))
         return KS_OK;
     ks_built_free(*ret);
@@ -175,20 +217,51 @@ static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **
     return build_judged_as(e, i, NULL, ret, err);
 }
 
+/* Compiles C of ours and adds the object.  Position independent code serves every way of linking; no contraction: the contract's
+ * values are not fused either. */
+static enum ks_code add_c(struct emitter *e, const char *name, size_t i, const struct ks_str *text, struct ks_err *err)
+{
+    char *c = ks_arena_printf(e->u->arena, "%s/%s%zu.c", e->dir, name, i),
+         *o = ks_arena_printf(e->u->arena, "%s/%s%zu.o", e->dir, name, i);
+    KS_TRY(ks_file_write_atomic(c, ks_str_cstr(text), text->len, 0600, err));
+    KS_AUTO_FREE char *compiler = ks_host_compiler_choose(ks_cmdline_value(e->u->cmdline, "compiler-bindir"), false);
+    char *const argv[] = {compiler ? compiler : "gcc",
+                          "-x",
+                          "c",
+                          "-std=gnu11",
+                          "-O2",
+                          "-fPIC",
+                          "-ffp-contract=off",
+                          "-fno-math-errno",
+                          "-fexceptions", /* operator new's pass through */
+                          "-Werror=implicit-function-declaration",
+                          "-c",
+                          c,
+                          "-o",
+                          o,
+                          NULL};
+    KS_TRY(ks_tool_run(argv, NULL, err));
+    ks_args_add(&e->parts, o);
+    return KS_OK;
+}
+
+/* Its definitions get our prefix; what it allocates comes from functions of ours, as in the trials (harness/fresh.h). */
 static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compiled, struct ks_err *err)
 {
     char *renamed = scratch(e, "renamed.o", i);
-    KS_AUTO_STR struct ks_str map = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str map = KS_STR_INIT, fresh = KS_STR_INIT;
     struct ks_symtab t = {0};
     KS_TRY(ks_emit_check_state(compiled, "the candidate", err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
     for (size_t k = 0; k < t.n; k++)
         if (ks_symbol_is_global_definition(t.data[k].type))
             ks_str_addf(&map, "%s %s%s\n", t.data[k].name, e->names[i].prefix, t.data[k].name);
+        else if (!ks_symbol_is_definition(t.data[k].type))
+            ks_fresh_add(e->names[i].prefix, t.data[k].name, &map, &fresh);
     ks_symtab_release(&t);
     KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, renamed, err));
     ks_args_add(&e->parts, renamed);
-    return KS_OK;
+    return fresh.len ? add_c(e, "fresh", i, &fresh, err) : KS_OK;
 }
 
 static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *err)
@@ -204,32 +277,12 @@ static enum ks_code make_candidate(struct emitter *e, size_t i, struct ks_err *e
 static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *err)
 {
     const struct ks_emission *x = &e->entries[i];
-    char *c = scratch(e, "dispatch.c", i), *o = scratch(e, "dispatch.o", i);
     char visibility[16];
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     KS_TRY(ks_symbol_visibility(e->u->object, x->signature->symbol, visibility, err));
     KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, visibility, &text,
                               err));
-    KS_TRY(ks_file_write_atomic(c, ks_str_cstr(&text), text.len, 0600, err));
-    /* position independent code serves every way of linking; no contraction: the contract's values are not fused either */
-    KS_AUTO_FREE char *compiler = ks_host_compiler_choose(ks_cmdline_value(e->u->cmdline, "compiler-bindir"), false);
-    char *const argv[] = {compiler ? compiler : "gcc",
-                          "-x",
-                          "c",
-                          "-std=gnu11",
-                          "-O2",
-                          "-fPIC",
-                          "-ffp-contract=off",
-                          "-fno-math-errno",
-                          "-Werror=implicit-function-declaration",
-                          "-c",
-                          c,
-                          "-o",
-                          o,
-                          NULL};
-    KS_TRY(ks_tool_run(argv, NULL, err));
-    ks_args_add(&e->parts, o);
-    return KS_OK;
+    return add_c(e, "dispatch", i, &text, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------ */
@@ -328,6 +381,7 @@ static enum ks_code emit_in(struct emitter *e, struct ks_err *err)
     char *combined = scratch(e, "combined.o", 0), *final = scratch(e, "final.o", 0);
     KS_TRY(check_baseline(e, err));
     make_names(e);
+    confine(e);
     KS_TRY(make_original(e, err));
     for (size_t i = 0; i < e->n; i++) {
         KS_TRY(make_candidate(e, i, err));
@@ -343,12 +397,14 @@ enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries,
 {
     struct emitter e = {.u = u, .entries = entries, .n = n};
     ks_args_init(&e.parts);
+    ks_args_init(&e.confined_to);
     struct ks_work_dir scratch;
     KS_TRY(ks_work_dir_open("kscc-emit", &scratch, err));
     e.dir = scratch.path;
     enum ks_code code = emit_in(&e, err);
     ks_symtab_release(&e.baseline);
     ks_args_release(&e.parts);
+    ks_args_release(&e.confined_to);
     ks_work_dir_close(&scratch);
     return code;
 }

@@ -1,5 +1,7 @@
 #include "harness/build.h"
 
+#include "harness/build_impl.h"
+
 #include "harness/protocol.h"
 
 #include "harness/confine.h"
@@ -134,8 +136,8 @@ static void first_error(const struct ks_str *log, struct ks_str *out)
         ks_str_addn(out, fallback, strcspn(fallback, "\n"));
 }
 
-static enum ks_code tool_run(const struct ks_session_options *opt, const char *dir, struct ks_args *argv, const char *what,
-                             int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
+enum ks_code ks_build_tool(const struct ks_session_options *opt, const char *dir, struct ks_args *argv, const char *what,
+                           int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str tmp = KS_STR_INIT;
     KS_AUTO_ARGS struct ks_args confined;
@@ -248,6 +250,10 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     ks_args_add(&a, "-fvisibility=default");
     ks_args_add(&a, "-Xcompiler");
     ks_args_addf(&a, "-iquote,%s", ks_str_cstr(&quote));
+    if (ks_build_host_takes(opt, ks_str_cstr(&dir), KS_ZERO_VARIABLES, timeout_ms)) {
+        ks_args_add(&a, "-Xcompiler"); /* a variable without a value finds nothing of the call before on the stack */
+        ks_args_add(&a, KS_ZERO_VARIABLES);
+    }
     ks_args_add(&a, "-Xcompiler"); /* unit.ii: what the host compiler reads (host_text.h) */
     ks_args_add(&a, "-save-temps=obj");
     if (!opt->confined_to) { /* the original: what it includes, candidates may read */
@@ -259,73 +265,7 @@ static enum ks_code compile(const struct ks_session_options *opt, const char *so
     ks_args_add(&a, source_path);
     ks_args_add(&a, "-o");
     ks_args_add(&a, object_path);
-    return tool_run(opt, ks_str_cstr(&dir), &a, "nvcc", timeout_ms, log, err);
-}
-
-/* The host compiler must be the same. */
-static void host_compiler_words(const struct ks_session_options *opt, struct ks_args *out)
-{
-    for (size_t i = 1; opt->nvcc_argv[i]; i++) {
-        const char *w = opt->nvcc_argv[i];
-        if ((strcmp(w, "-ccbin") == 0 || strcmp(w, "--compiler-bindir") == 0) && opt->nvcc_argv[i + 1]) {
-            ks_args_add(out, w);
-            ks_args_add(out, opt->nvcc_argv[++i]);
-        } else if (ks_str_starts(w, "-ccbin=") || ks_str_starts(w, "--compiler-bindir=")) {
-            ks_args_add(out, w);
-        }
-    }
-}
-
-/* The object's runtime may be its own (a static one): its last error is asked for by a function beside the candidate's.  Built
- * once a session. */
-static enum ks_code last_error_object(const struct ks_session_options *opt, int64_t timeout_ms, struct ks_str *ret_path,
-                                      struct ks_str *log, struct ks_err *err)
-{
-    static const char text[] = "extern int cudaGetLastError(void);\n"
-                               "__attribute__((visibility(\"default\"))) int " KS_LAST_ERROR_SYMBOL "(void);\n"
-                               "int " KS_LAST_ERROR_SYMBOL "(void)\n{\n    return cudaGetLastError();\n}\n";
-    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, source = KS_STR_INIT;
-    KS_AUTO_ARGS struct ks_args a;
-    ks_path_join(&dir, opt->work_dir, KS_LAST_ERROR_DIR);
-    ks_path_join(ret_path, dir.data, "last_error.o");
-    if (ks_file_exists(ret_path->data))
-        return KS_OK;
-    KS_TRY(ks_dir_make(dir.data, err));
-    ks_path_join(&source, dir.data, "last_error.c");
-    KS_TRY(ks_file_write_atomic(source.data, text, sizeof text - 1, 0644, err));
-    struct ks_session_options plain = *opt;
-    plain.confined_to = NULL; /* our own text */
-    ks_args_init(&a);
-    ks_args_add(&a, opt->nvcc_argv[0]);
-    host_compiler_words(opt, &a);
-    ks_args_add(&a, "-Xcompiler");
-    ks_args_add(&a, "-fPIC");
-    ks_args_add(&a, "-c");
-    ks_args_add(&a, source.data);
-    ks_args_add(&a, "-o");
-    ks_args_add(&a, ret_path->data);
-    return tool_run(&plain, dir.data, &a, "nvcc", timeout_ms, log, err);
-}
-
-static enum ks_code link_shared(const struct ks_session_options *opt, const char *object_path, const char *shared_path,
-                                int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
-{
-    KS_AUTO_ARGS struct ks_args a;
-    KS_AUTO_STR struct ks_str last_error = KS_STR_INIT;
-    KS_TRY(last_error_object(opt, timeout_ms, &last_error, log, err));
-    ks_args_init(&a);
-    ks_args_add(&a, opt->nvcc_argv[0]);
-    host_compiler_words(opt, &a);
-    ks_args_add(&a, "-shared");
-    ks_args_add(&a, "-cudart");
-    ks_args_add(&a, opt->device == KS_DEVICE_EMULATED ? "none" : "static");
-    ks_args_add(&a, object_path);
-    ks_args_add(&a, last_error.data);
-    ks_args_add(&a, "-o");
-    ks_args_add(&a, shared_path);
-    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
-    ks_path_dir(&dir, object_path);
-    return tool_run(opt, ks_str_cstr(&dir), &a, "nvcc (link)", timeout_ms, log, err);
+    return ks_build_tool(opt, ks_str_cstr(&dir), &a, "nvcc", timeout_ms, log, err);
 }
 
 static void user_ptxas_flags(const struct ks_session_options *opt, struct ks_args *out)
@@ -430,7 +370,7 @@ static enum ks_code resources_measure(const struct ks_session_options *opt, cons
     ks_args_add(&a, ptx_path.data);
     ks_args_add(&a, "-o");
     ks_args_add(&a, "/dev/null");
-    KS_TRY(tool_run(opt, dir, &a, "ptxas", timeout_ms, &said, err));
+    KS_TRY(ks_build_tool(opt, dir, &a, "ptxas", timeout_ms, &said, err));
     ks_str_add(log, ks_str_cstr(&said));
     resources_parse(b, ks_str_cstr(&said));
     b->ptxas_text = without_times(ks_str_cstr(&said));
@@ -524,7 +464,7 @@ static enum ks_code build_in(const struct ks_session_options *opt, const char *s
     int64_t start_ns = ks_clock_ns();
     KS_TRY(object_in(opt, source, len, dir, timeout_ms, b, log, err));
     KS_TRY(resources_measure(opt, dir, b, timeout_ms, log, err));
-    KS_TRY(link_shared(opt, b->object_path, b->shared_path, timeout_ms, log, err));
+    KS_TRY(ks_build_link(opt, b, timeout_ms, log, err));
     b->build_ns = ks_clock_ns() - start_ns;
     return KS_OK;
 }

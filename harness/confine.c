@@ -111,6 +111,13 @@ static bool is_below(const struct ks_args *out, const char *path)
     return false;
 }
 
+void ks_confine_add(struct ks_args *out, const char *path)
+{
+    char real[PATH_MAX];
+    if (realpath(path, real) && !in_system(real) && !is_below(out, real))
+        add(out, real);
+}
+
 /* "target: a b \\\n c\\ d": the files behind the colon. */
 static void add_dependencies(struct ks_args *out, const char *deps_path)
 {
@@ -120,7 +127,6 @@ static void add_dependencies(struct ks_args *out, const char *deps_path)
         return;
     const char *p = strstr(ks_str_cstr(&text), ": ");
     for (p = p ? p + 1 : ""; *p;) {
-        char path[PATH_MAX];
         p += strspn(p, " \t\r\n");
         if (p[0] == '\\' && p[1] == '\n') {
             p += 2;
@@ -134,8 +140,8 @@ static void add_dependencies(struct ks_args *out, const char *deps_path)
                 p++;
             ks_str_addc(&word, *p);
         }
-        if (word.len && realpath(ks_str_cstr(&word), path) && !in_system(path) && !is_below(out, path))
-            add(out, path);
+        if (word.len)
+            ks_confine_add(out, ks_str_cstr(&word));
     }
 }
 
@@ -157,7 +163,8 @@ void ks_confine_paths(const struct ks_session_options *opt, const char *deps_pat
     add_list(out, getenv("CPLUS_INCLUDE_PATH"));
     add_list(out, getenv("LIBRARY_PATH"));
     add_list(out, getenv("LD_LIBRARY_PATH"));
-    add_dependencies(out, deps_path);
+    if (deps_path)
+        add_dependencies(out, deps_path);
     KS_AUTO_STR struct ks_str linked = KS_STR_INIT; /* with every candidate */
     ks_path_join(&linked, opt->work_dir, KS_LAST_ERROR_DIR);
     add(out, linked.data);

@@ -7,8 +7,11 @@
 
 #include "harness/session.h"
 
-/* Fills `out` with paths.  deps_path: the dependency file of the original's build. */
+/* Fills `out` with paths.  deps_path: the dependency file of the original's build; NULL: ks_confine_add() says what it includes.
+ */
 void ks_confine_paths(const struct ks_session_options *opt, const char *deps_path, struct ks_args *out);
+/* A file that the original includes, unless it is the system's or below a path that is there already. */
+void ks_confine_add(struct ks_args *out, const char *path);
 /* The command `argv` behind `kscc-worker --confine`; dir is what it may write to. */
 void ks_confine_command(const struct ks_session_options *opt, const char *dir, const struct ks_args *argv, struct ks_args *out);
 

@@ -287,6 +287,20 @@ static bool looks_around(const struct token *t)
     return t->kind == KIND_WORD && is_any(t, words, sizeof words / sizeof *words);
 }
 
+/* What <cassert> makes of a failing assertion: __assert_fail("text", "file", line, __extension__ __PRETTY_FUNCTION__).  The name
+ * goes to the message, and with it the process to its end. */
+static bool is_assertion(const struct token *t, size_t at, size_t n)
+{
+    size_t i = at;
+    if (!is(&t[at], "__PRETTY_FUNCTION__") || at + 1 >= n || !is(&t[at + 1], ")") || at < 8 || !is(&t[at - 1], "__extension__"))
+        return false;
+    i = at - 2;
+    if (!is(&t[i], ",") || t[i - 1].kind != KIND_NUMBER || !is(&t[i - 2], ",") || t[i - 3].kind != KIND_STRING ||
+        !is(&t[i - 4], ",") || t[i - 5].kind != KIND_STRING)
+        return false;
+    return i >= 7 && is(&t[i - 6], "(") && is(&t[i - 7], "__assert_fail");
+}
+
 bool ks_host_text_renames(const char *source, size_t len)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT; /* lines joined at a backslash, comments gone */
@@ -378,7 +392,7 @@ void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_
             i = end > i + 1 ? end - 1 : i;
         } else if ((is_entry_point(&t[i]) && !is_known_driver_call(t, i, n)) || names_entry_point(&t[i])) {
             keep(ret, t, i, i + 4 < n ? i + 4 : n);
-        } else if (t[i].own && looks_around(&t[i])) {
+        } else if (t[i].own && looks_around(&t[i]) && !is_assertion(t, i, n)) {
             keep(ret, t, i, i + 1);
         }
     }

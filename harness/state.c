@@ -186,12 +186,25 @@ bool ks_symbol_is_glue_function(const struct ks_symbol *f)
     return false;
 }
 
+/* `stub` begins with `name`; internal linkage shows in the function's name, as an L before a length, and not in its stub's.  What
+ * the compiler moves out of a function belongs to it. */
+static bool names_stub(const char *name, const char *stub)
+{
+    while (*name && !ks_streq(name, ".cold")) {
+        if (*name == 'L' && *stub != 'L' && name[1] >= '0' && name[1] <= '9')
+            name++;
+        if (*name++ != *stub++)
+            return false;
+    }
+    return true;
+}
+
 /* The stub that launches the kernel, or the kernel's own name on the host, into which the compiler may put the stub. */
 static bool is_stub_code(const struct ks_symbol *from, const struct ks_symbol *variable)
 {
     const char *stub = strstr(variable->name, "__device_stub_");
     return strstr(from->name, "__device_stub_") ||
-           (stub && from->name[0] && ks_str_starts(stub + strlen("__device_stub_"), from->name));
+           (stub && from->name[0] && names_stub(from->name, stub + strlen("__device_stub_")));
 }
 
 /* What a relocation reaches in a writable section is somebody else's variable, and only its owner reaches it. */

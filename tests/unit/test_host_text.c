@@ -54,6 +54,20 @@ TEST(what_headers_and_the_compiler_have_is_passed_over)
            "");
 }
 
+TEST(an_assertion_names_its_function_and_nothing_else_may)
+{
+#define OWN(text) "# 1 \"unit.cu\"\n" text
+    expect(OWN("void f(int n) { ((n > 0) ? void (0) : __assert_fail (\"n > 0\", \"unit.cu\", 3, __extension__ "
+               "__PRETTY_FUNCTION__)); }"),
+           "");
+    expect(OWN("const char *f() { return __PRETTY_FUNCTION__; }"), "__PRETTY_FUNCTION__");
+    expect(OWN("void f() { look(\"n\", \"unit.cu\", 3, __extension__ __PRETTY_FUNCTION__); }"), "__PRETTY_FUNCTION__");
+    expect(OWN("void f() { __assert_fail(x, \"unit.cu\", 3, __extension__ __PRETTY_FUNCTION__); }"), "__PRETTY_FUNCTION__");
+    expect(OWN("__extension__ __PRETTY_FUNCTION__)"), "__PRETTY_FUNCTION__");
+    expect(OWN("void f() { int v[3] __attribute__((uninitialized)); }"), "uninitialized");
+    expect(OWN("__attribute__((optimize(\"x\"))) void f();"), "optimize");
+}
+
 TEST(what_only_looks_like_it_is_kept)
 {
     expect("void f(int x) { if (x) ; else asm(\"rdtsc\"); }", "asm ( \"rdtsc\" )");
