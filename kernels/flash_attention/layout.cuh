@@ -1,7 +1,6 @@
-/* What an instance of the kernel is made of: its configuration, its parameters, its shared memory. */
+/* What an instance of the kernel is made of: its configuration and its shared memory. */
 #pragma once
-#include "kernels/flash_attention/schedule.cuh"
-#include <cuda.h>
+#include "kernels/flash_attention/params.cuh"
 
 /* What is compiled.  ORDERED: warpgroups issue their products in turn (named barriers): 1, the next one when they are issued, 2, when S
  * is there.  Q_REGS: slices of 16 columns of Q that wgmma reads from registers, not from shared memory.
@@ -14,7 +13,8 @@ template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int 
 struct fa_config {
     using T = T_;
     static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, EARLY = EARLY_;
-    static constexpr int Q_REGS = Q_REGS_;
+    static constexpr int Q_REGS = Q_REGS_, ROWS = FA_ROWS;
+    static constexpr int O_ROWS = 16; /* rows of O a warp writes by TMA */
     static constexpr int ORDERED = ORDERED_;
     static constexpr bool CAUSAL = CAUSAL_, KEEP = KEEP_, EARLY_S = EARLY_S_, STAGED_O = STAGED_O_;
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
@@ -31,30 +31,6 @@ struct fa_config {
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
     static_assert(!STAGED_O || Q_SLOTS == 2 * WARPGROUPS, "the slot of the tile before is free for O");
     static_assert(Q_SLOTS >= WARPGROUPS && SHARED_BYTES <= 232448, "shared memory of one CTA");
-};
-
-struct fa_params {
-    CUtensorMap q, k, v, o_map; /* (head_dim, rows, heads, batch), boxes of 64 columns x 64 or BLOCK_N rows, for O 16 */
-    fa_shape shape;
-    const void *q_at, *k_at; /* where the tensor maps point; for scores computed again */
-    void *o;
-    float *lse;
-    int64_t q_batch, q_row, q_head, k_batch, k_row, k_head, o_batch, o_row, o_head;
-    float scale, scale_log2;
-    uint32_t zero; /* 0, which the compiler does not know */
-};
-
-/* Slot and phase of a ring, in one register. */
-template <int SLOTS> struct fa_ring {
-    uint32_t state = 0;
-    __device__ __forceinline__ uint32_t slot() const { return state >> 1; }
-    __device__ __forceinline__ uint32_t phase() const { return state & 1; }
-    __device__ __forceinline__ void advance(uint32_t by = 1)
-    {
-        state += 2 * by;
-        if (state >= 2 * SLOTS)
-            state = (state - 2 * SLOTS) ^ 1;
-    }
 };
 
 /* Shared memory map, as addresses. */

@@ -1,7 +1,7 @@
 /* Which query rows each warpgroup of the persistent grid works on, and in what order.
  *
  * A group is the queries that share one K and V: G = heads_q / heads_kv heads of one batch entry.  Its rows are cut into row
- * blocks of 64, one row block to a warpgroup: U = G * ceil(seqlen_q / 64) of them.  A tile is WARPGROUPS neighbouring row blocks;
+ * blocks of ROWS, one row block to a warpgroup: U = G * ceil(seqlen_q / ROWS) of them.  A tile is WARPGROUPS neighbouring row blocks;
  * its warpgroups stream the same K and V blocks from last to first.
  *
  *   full    row blocks of a head are neighbours; tiles in order of group.  What would be a last, partial wave of tiles is cut into
@@ -19,7 +19,7 @@
 #include "kernels/ptx/mbarrier.cuh"
 #include <stdint.h>
 
-static constexpr int FA_ROWS = 64;      /* rows of one warpgroup: M of wgmma */
+static constexpr int FA_ROWS = 64;      /* rows of one warpgroup: M of wgmma (Hopper) */
 static constexpr int FA_WORK_SLOTS = 3; /* a reader holds the tile it is on, may have looked at the next, and one more */
 
 /* Key blocks of a tile still to be copied when the next tile is drawn: late, so that CTAs that are ahead take more, but long
@@ -36,7 +36,7 @@ static __device__ fa_counter fa_counters[FA_COUNTERS];
 struct fa_shape {
     int seqlen_q, seqlen_k, heads_q, heads_kv;
     int group_heads;   /* G */
-    int row_blocks;    /* ceil(seqlen_q / 64) */
+    int row_blocks;    /* ceil(seqlen_q / ROWS) */
     int group_tiles;   /* ceil(U / WARPGROUPS) */
     int groups, tiles; /* of the whole call */
     int whole, tail;   /* tiles from number `whole` on have `tail` row blocks only (full) */
@@ -69,11 +69,11 @@ template <class C> static __device__ __forceinline__ fa_rows fa_rows_of(const fa
         block = u % s.row_blocks;
         r.head = t.head_kv * s.group_heads + u / s.row_blocks;
     }
-    r.row = block * FA_ROWS;
+    r.row = block * C::ROWS;
     int keys = s.seqlen_k, first_keys = s.seqlen_k; /* visible to the last row, to the first row */
     if (C::CAUSAL) {
         int shift = s.seqlen_k - s.seqlen_q;
-        keys = min(keys, min(r.row + FA_ROWS, s.seqlen_q) + shift);
+        keys = min(keys, min(r.row + C::ROWS, s.seqlen_q) + shift);
         first_keys = min(first_keys, r.row + 1 + shift);
     }
     /* rows that see nothing still run one fully masked block */
