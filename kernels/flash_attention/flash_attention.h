@@ -59,6 +59,9 @@ struct flash_attention_args {
  * tensor maps.  Otherwise what the launch returned; errors inside the kernel surface at the next synchronisation. */
 cudaError_t flash_attention_forward_sm90(const struct flash_attention_args *args, cudaStream_t stream);
 
+/* The same for devices of compute capability 10.0 and 10.3 (sm_100a, sm_103a): blackwell.cu. */
+cudaError_t flash_attention_forward_sm100(const struct flash_attention_args *args, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,7 +4,8 @@
 #include <cuda.h>
 
 struct fa_params {
-    CUtensorMap q, k, v, o_map; /* (head_dim, rows, heads, batch), boxes of 64 columns x ROWS or BLOCK_N rows, for O what a warp writes */
+    CUtensorMap q, k, v,
+        o_map; /* (head_dim, rows, heads, batch), boxes of 64 columns x ROWS or BLOCK_N rows, for O what a warp writes */
     fa_shape shape;
     const void *q_at, *k_at; /* where the tensor maps point; for scores computed again */
     void *o;
@@ -17,8 +18,14 @@ struct fa_params {
 /* Slot and phase of a ring, in one register. */
 template <int SLOTS> struct fa_ring {
     uint32_t state = 0;
-    __device__ __forceinline__ uint32_t slot() const { return state >> 1; }
-    __device__ __forceinline__ uint32_t phase() const { return state & 1; }
+    __device__ __forceinline__ uint32_t slot() const
+    {
+        return state >> 1;
+    }
+    __device__ __forceinline__ uint32_t phase() const
+    {
+        return state & 1;
+    }
     __device__ __forceinline__ void advance(uint32_t by = 1)
     {
         state += 2 * by;

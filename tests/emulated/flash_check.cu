@@ -1,5 +1,6 @@
 /* kernels/flash_attention/ on the emulated device: small calls of several instances against double precision on the host.
  * Tensor maps come straight from the emulator's encoder, so that the program needs no driver.
+ * With -DFLASH_BLACKWELL the kernel for sm_100a.
  * Usage: flash_check [all]   (without: what fits a test) */
 #include <cudaTypedefs.h>
 #include <cuda_runtime.h>
@@ -35,7 +36,13 @@ static cudaError_t two_multiprocessors(int *value, cudaDeviceAttr attribute, int
     return e;
 }
 #define cudaDeviceGetAttribute(value, attribute, device) two_multiprocessors(value, attribute, device)
+#ifdef FLASH_BLACKWELL
+#include "kernels/flash_attention/blackwell.cu"
+#define flash_attention_forward flash_attention_forward_sm100
+#else
 #include "kernels/flash_attention/hopper.cu"
+#define flash_attention_forward flash_attention_forward_sm90
+#endif
 #undef cudaDeviceGetAttribute
 
 #include <cmath>
@@ -108,7 +115,7 @@ static void check(const shape &c)
     a.batch = c.batch, a.seqlen_q = c.seqlen_q, a.seqlen_k = c.seqlen_k, a.heads_q = c.heads_q, a.heads_kv = c.heads_kv;
     a.head_dim = c.head_dim, a.dtype = c.bf16 ? FLASH_ATTENTION_BF16 : FLASH_ATTENTION_FP16, a.causal = c.causal;
     a.scale = 1 / sqrtf((float)c.head_dim);
-    cudaError_t e = flash_attention_forward_sm90(&a, 0);
+    cudaError_t e = flash_attention_forward(&a, 0);
     if (e == cudaSuccess)
         e = cudaDeviceSynchronize();
     cudaMemcpy(o.data(), dout, nq * 2, cudaMemcpyDeviceToHost);
