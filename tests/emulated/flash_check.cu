@@ -1,49 +1,7 @@
 /* kernels/flash_attention/ on the emulated device: small calls of several instances against double precision on the host.
- * Tensor maps come straight from the emulator's encoder, so that the program needs no driver.
  * With -DFLASH_BLACKWELL the kernel for sm_100a.
  * Usage: flash_check [all]   (without: what fits a test) */
-#include <cudaTypedefs.h>
-#include <cuda_runtime.h>
-
-extern "C" {
-int ks_emu_tensor_map_encode(void *map, unsigned type, uint32_t rank, const void *base, const uint64_t *dim, const uint64_t *stride,
-                             const uint32_t *box, const uint32_t *step, unsigned interleave, unsigned swizzle, unsigned l2,
-                             unsigned fill, void *err);
-}
-static CUresult encode_tiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base, const cuuint64_t *dim,
-                             const cuuint64_t *stride, const cuuint32_t *box, const cuuint32_t *step,
-                             CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,
-                             CUtensorMapFloatOOBfill fill)
-{
-    return ks_emu_tensor_map_encode(map, type, rank, base, (const uint64_t *)dim, (const uint64_t *)stride, box, step, interleave,
-                                    swizzle, l2, fill, nullptr)
-               ? CUDA_ERROR_INVALID_VALUE
-               : CUDA_SUCCESS;
-}
-static cudaError_t entry_point(const char *, void **f, unsigned, unsigned long long, cudaDriverEntryPointQueryResult *found)
-{
-    *f = (void *)encode_tiled;
-    *found = cudaDriverEntryPointSuccess;
-    return cudaSuccess;
-}
-#define cudaGetDriverEntryPointByVersion(name, f, version, flags, found) entry_point(name, f, version, flags, found)
-/* Two multiprocessors, so that a CTA has one tile after the other. */
-static cudaError_t two_multiprocessors(int *value, cudaDeviceAttr attribute, int device)
-{
-    cudaError_t e = cudaDeviceGetAttribute(value, attribute, device);
-    if (e == cudaSuccess && attribute == cudaDevAttrMultiProcessorCount)
-        *value = 2;
-    return e;
-}
-#define cudaDeviceGetAttribute(value, attribute, device) two_multiprocessors(value, attribute, device)
-#ifdef FLASH_BLACKWELL
-#include "kernels/flash_attention/blackwell.cu"
-#define flash_attention_forward flash_attention_forward_sm100
-#else
-#include "kernels/flash_attention/hopper.cu"
-#define flash_attention_forward flash_attention_forward_sm90
-#endif
-#undef cudaDeviceGetAttribute
+#include "tests/emulated/flash_host.cuh"
 
 #include <cmath>
 #include <cstdio>
@@ -88,14 +46,15 @@ struct shape {
 
 static void check(const shape &c)
 {
-    size_t nq = (size_t)c.batch * c.seqlen_q * c.heads_q * c.head_dim, nk = (size_t)c.batch * c.seqlen_k * c.heads_kv * c.head_dim;
+    size_t nq = (size_t)c.batch * c.seqlen_q * c.heads_q * c.head_dim,
+           nk = (size_t)c.batch * c.seqlen_k * c.heads_kv * c.head_dim;
     std::vector<uint16_t> q(nq), k(nk), v(nk), o(nq, 0xffff);
     std::vector<float> lse((size_t)c.batch * c.heads_q * c.seqlen_q);
     for (auto &x : q)
         x = from_float(uniform() * 2, c.bf16);
     for (size_t i = 0; i < nk; i++) /* later keys far above earlier ones: the careful path */
-        k[i] = from_float(uniform() * (c.spiky && (int)(i / ((size_t)c.heads_kv * c.head_dim)) % c.seqlen_k < c.seqlen_k / 2 ? 20 : 2),
-                          c.bf16);
+        k[i] = from_float(
+            uniform() * (c.spiky && (int)(i / ((size_t)c.heads_kv * c.head_dim)) % c.seqlen_k < c.seqlen_k / 2 ? 20 : 2), c.bf16);
     for (auto &x : v)
         x = from_float(uniform() * 2, c.bf16);
     void *dq, *dk, *dv, *dout;

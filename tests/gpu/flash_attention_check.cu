@@ -1,4 +1,4 @@
-/* flash_attention_forward_sm90 against a double-precision reference computed on the GPU by plain code that shares nothing with
+/* flash_attention_forward_sm90 (with -DFLASH_BLACKWELL: _sm100) against a double-precision reference computed on the GPU by plain code that shares nothing with
  * the kernel.
  *
  *     flash_attention_check [scenarios.tsv]    all scenarios, ragged and strided cases, distributions, refusals, repeatability
@@ -9,6 +9,7 @@
  * 1e-4 (relative above 1).  Every output starts as NaN; every element must be written and nothing beside them.  For large cases
  * the values of sampled rows are compared.  Last line: "N passed, N failed". */
 #include "kernels/flash_attention/flash_attention.h"
+#include "tests/gpu/flash_cases.h"
 #include <algorithm>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -27,14 +28,11 @@
         }                                                                                                                    \
     } while (0)
 
-enum distribution { NORMAL, TIMES_10, HOT_ROW, EQUAL_ROWS, SPIKES, SHIFTED, DISTRIBUTIONS };
-static const char *const distribution_name[] = {"normal", "x10", "hot-row", "equal-rows", "spikes", "shifted"};
-
-/* gap: extra elements between rows; offset: elements the pointers are off 16-byte alignment; heads_first: [B, H, S, D] */
-struct test_case {
-    int dtype, dim, heads_q, heads_kv, batch, seqlen_q, seqlen_k, causal, dist, gap, offset, heads_first, lse;
-    float scale; /* 0: 1 / sqrt(dim) */
-};
+#ifdef FLASH_BLACKWELL
+#define flash_attention_forward flash_attention_forward_sm100
+#else
+#define flash_attention_forward flash_attention_forward_sm90
+#endif
 
 static int passed, failed;
 
@@ -261,7 +259,7 @@ static void run_case(const struct test_case *t)
     int64_t rows = (int64_t)t->batch * t->heads_q * t->seqlen_q, elements = rows * t->dim;
     unsigned long long *count = (unsigned long long *)arena(5, 64), host_count[2];
     CUDA(cudaMemset(count, 0, 64));
-    cudaError_t e = flash_attention_forward_sm90(&a, 0);
+    cudaError_t e = flash_attention_forward(&a, 0);
     if (e == cudaSuccess)
         e = cudaDeviceSynchronize();
     if (e != cudaSuccess) {
@@ -320,34 +318,6 @@ static void run_scenarios(const char *path)
     fclose(f);
 }
 
-static const int LENGTHS[] = {1, 17, 63, 64, 65, 113, 127, 128, 129, 511, 512, 513, 1000, 2047, 4099};
-static const int HEADS[][2] = {{1, 1}, {3, 1}, {3, 3}, {7, 7}, {7, 1}, {4, 2}, {8, 2}, {6, 2}};
-
-/* Draws from all axes at once; every length is met on both sides, with both masks, by every instance. */
-static void run_ragged(int cases)
-{
-    uint32_t x = 12345;
-    for (int i = 0; i < cases; i++) {
-        auto draw = [&](int n) { return (int)((x = x * 1664525u + 1013904223u) >> 8) % n; };
-        struct test_case t = {};
-        t.dim = 64 << i % 3;
-        t.causal = i / 3 % 2;
-        t.dtype = i / 6 % 2;
-        t.seqlen_q = LENGTHS[(i / 12 + draw(2) * 7) % 15];
-        t.seqlen_k = LENGTHS[draw(15)];
-        int h = draw(8);
-        t.heads_q = HEADS[h][0], t.heads_kv = HEADS[h][1];
-        t.batch = (int[]){1, 2, 3, 5}[draw(4)];
-        t.dist = draw(DISTRIBUTIONS);
-        t.heads_first = draw(2);
-        t.gap = (int[]){0, 0, 8, 64, 3}[draw(5)];
-        t.offset = (int[]){0, 0, 0, 8, 1}[draw(5)];
-        t.lse = draw(4) > 0;
-        t.scale = (float[]){0, 0, 0, 0.5f, -0.1f}[draw(5)];
-        run_case(&t);
-    }
-}
-
 static void expect(bool ok, const char *what)
 {
     ok ? passed++ : failed++;
@@ -360,8 +330,8 @@ static void run_refusals(void)
     struct test_case t = {0, 64, 4, 2, 2, 100, 100, 0, NORMAL, 0, 0, 0, 1, 0};
     int64_t n;
     struct flash_attention_args good = setup(&t, &n), a;
-    auto refused = [&] { return flash_attention_forward_sm90(&a, 0) == cudaErrorInvalidValue; };
-    expect(flash_attention_forward_sm90(NULL, 0) == cudaErrorInvalidValue, "NULL args are refused");
+    auto refused = [&] { return flash_attention_forward(&a, 0) == cudaErrorInvalidValue; };
+    expect(flash_attention_forward(NULL, 0) == cudaErrorInvalidValue, "NULL args are refused");
     a = good, a.q = NULL, expect(refused(), "NULL q is refused");
     a = good, a.o = NULL, expect(refused(), "NULL o is refused");
     a = good, a.head_dim = 96, expect(refused(), "head_dim 96 is refused");
@@ -396,7 +366,7 @@ static void run_repeats(int runs)
         CUDA(cudaMemset(count, 0, 8));
         CUDA(cudaMemset(count + 1, 0xff, 8));
         for (int r = 0; r < runs; r++) {
-            CUDA(flash_attention_forward_sm90(&a, 0));
+            CUDA(flash_attention_forward(&a, 0));
             if (r == 0) {
                 CUDA(cudaMemcpyAsync(first, a.o, bytes, cudaMemcpyDeviceToDevice, 0));
                 CUDA(cudaMemcpyAsync(first + bytes, a.lse, lse_bytes, cudaMemcpyDeviceToDevice, 0));
@@ -431,7 +401,7 @@ int main(int argc, char **argv)
         run_case(&t);
     } else {
         run_refusals();
-        run_ragged(360);
+        run_ragged(360, run_case);
         printf("ragged: %d passed, %d failed\n", passed, failed);
         run_repeats(200);
         printf("repeats: %d passed, %d failed\n", passed, failed);
