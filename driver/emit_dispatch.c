@@ -288,6 +288,14 @@ static enum ks_code add_buffer(const struct gen *g, const struct ks_json *b, str
         KS_TRY(add_expr(g, extent ? extent : "0", true, err));
         ks_str_addc(g->out, ')');
     }
+    const char *used = ks_json_get_str(b, "used", NULL), *row = ks_json_str(ks_json_at(shape, ks_json_len(shape) - 1));
+    if (used && row) { /* rows that are shorter are no such array */
+        ks_str_add(g->out, ";\n    if ((");
+        KS_TRY(add_expr(g, used, true, err));
+        ks_str_add(g->out, ") > (");
+        KS_TRY(add_expr(g, row, true, err));
+        ks_str_add(g->out, "))\n        return 0");
+    }
     ks_str_addf(g->out,
                 ";\n    if (kscc_bad || !(kscc_n_%s >= 0.0 && kscc_n_%s <= %llu.0) || kscc_p_%s == 0 ||\n"
                 "        (uintptr_t)kscc_p_%s %% %lldu != 0)\n        return 0;\n"

@@ -65,6 +65,15 @@ enum ks_code ks_contract_elems(const struct ks_contract *c, const struct ks_buff
         empty |= v == 0;
         overflow |= __builtin_mul_overflow(n, v, &n);
     }
+    if (b->used) {
+        int64_t row, used;
+        if (ks_expr_eval_i64(b->shape[b->rank - 1], c, shape, &row, err) != KS_OK ||
+            ks_expr_eval_i64(b->used, c, shape, &used, err) != KS_OK)
+            return ks_wrap(err, "buffer '%s'", b->name);
+        if (used < 0 || used > row)
+            return ks_fail(err, KS_ERR_RANGE, "rows of buffer '%s' have %lld elements, of which %lld are used", b->name,
+                           (long long)row, (long long)used);
+    }
     if (empty) {
         *ret_elems = 0;
         return KS_OK;
@@ -76,6 +85,18 @@ enum ks_code ks_contract_elems(const struct ks_contract *c, const struct ks_buff
                        (unsigned long long)KS_MAX_BUFFER_BYTES);
     *ret_elems = n;
     return KS_OK;
+}
+
+void ks_contract_row(const struct ks_contract *c, const struct ks_buffer *b, const struct ks_shape *shape, size_t *ret_row,
+                     size_t *ret_used)
+{
+    int64_t row = 1, used;
+    struct ks_err ignored;
+    if (b->rank == 0 || ks_expr_eval_i64(b->shape[b->rank - 1], c, shape, &row, &ignored) != KS_OK || row < 1)
+        row = 1;
+    *ret_row = *ret_used = (size_t)row;
+    if (b->used && ks_expr_eval_i64(b->used, c, shape, &used, &ignored) == KS_OK && used >= 0 && used < row)
+        *ret_used = (size_t)used;
 }
 
 enum ks_code ks_contract_bytes(const struct ks_contract *c, const struct ks_shape *shape, int64_t *ret_bytes, struct ks_err *err)

@@ -13,9 +13,10 @@
  * or as the same JSON in a sidecar (<stem>.kscc.json).  Directives:
  *   entry NAME                         host function in this file
  *   dims  NAME=LO..HI | NAME=A|B|C | NAME=LO..HI%M (multiples of M) | NAME=EXPR (derived from earlier dims)
- *   in|out|inout|scratch NAMES : DTYPE[EXPR,...] [~ DISTRIBUTION] [rtol=X] [atol=X] [align=BYTES]
+ *   in|out|inout|scratch NAMES : DTYPE[EXPR,...] [~ DISTRIBUTION] [nonfinite] [rtol=X] [atol=X] [align=BYTES] [used=EXPR]
  *           DTYPE: half bf16 float double int8 uint8 int16 uint16 int32 uint32 int64 uint64; int outputs are exact
  *           DISTRIBUTION: normal(mean,sd) uniform(lo,hi) int(lo,hi) const(v)
+ *           nonfinite: NaN and infinities are tried too; used: of the last length, the rest of a row is a gap that nobody writes
  *           scratch: a buffer the entry may use freely; its contents are no output
  *   arg   NAME = EXPR                  a scalar parameter; dims with the parameter's name bind to it without an arg line
  *   time  DIM=V ... [weight=W] ; ...   timing points; every non-derived dim is given
@@ -63,6 +64,8 @@ struct ks_buffer {
     enum ks_dtype dtype;
     const struct ks_expr *shape[KS_MAX_RANK];
     size_t rank;
+    const struct ks_expr *used; /* elements of a row that are data; NULL: all */
+    bool nonfinite;             /* inputs: NaN and infinities belong to the domain */
     enum ks_dist_kind dist;
     double dist_a, dist_b;
     double rtol, atol; /* float outputs; defaults by dtype */
@@ -142,9 +145,12 @@ KS_NODISCARD enum ks_code ks_contract_bind_oracle(const struct ks_contract *c, c
 
 /* Evaluates derived dims of `shape` in place; checks the domain.  Errors: KS_ERR_RANGE naming the dim. */
 KS_NODISCARD enum ks_code ks_contract_complete(const struct ks_contract *c, struct ks_shape *shape, struct ks_err *err);
-/* Elements of a buffer.  Errors: KS_ERR_RANGE on overflow, negative extents or more than KS_MAX_BUFFER_BYTES. */
+/* Elements of a buffer, gaps included.  Errors: KS_ERR_RANGE on overflow, negative extents, more than KS_MAX_BUFFER_BYTES, or rows that
+ * are shorter than what is used of them. */
 KS_NODISCARD enum ks_code ks_contract_elems(const struct ks_contract *c, const struct ks_buffer *b, const struct ks_shape *shape, int64_t *ret_elems,
                                             struct ks_err *err);
+/* Elements of a row (the last length) and how many of them are data.  ks_contract_elems() has accepted the shape. */
+void ks_contract_row(const struct ks_contract *c, const struct ks_buffer *b, const struct ks_shape *shape, size_t *ret_row, size_t *ret_used);
 KS_NODISCARD enum ks_code ks_expr_eval(const struct ks_expr *e, const struct ks_contract *c, const struct ks_shape *shape, double *ret_value,
                                        struct ks_err *err);
 /* The same in checked 64-bit integers ("/" and "%" as in C): lengths and derived dims. */

@@ -302,6 +302,13 @@ bool ks_cbuild_add_buffer(struct ks_cbuild *b, struct ks_buffer buf, bool dist_g
         default_dist(&buf);
     else if (!dist_ok(b, &buf, at))
         return false;
+    if (buf.nonfinite && !(is_input && ks_dtype_is_float(buf.dtype))) {
+        ks_cbuild_error(b, at, "'%s' is %s; 'nonfinite' belongs to 'in' and 'inout' of floating point", buf.name,
+                        is_input    ? "of an integer type"
+                        : is_output ? "an output"
+                                    : "scratch");
+        return false;
+    }
     if (buf.align_bytes == 0)
         buf.align_bytes = 256;
     if ((buf.align_bytes & (buf.align_bytes - 1)) != 0 || buf.align_bytes < ks_dtype_size(buf.dtype) || buf.align_bytes > 256) {

@@ -189,7 +189,7 @@ static bool read_shape(struct ks_cbuild *b, const struct ks_json *shape, struct 
 static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char *where)
 {
     struct ks_buffer buf = {0};
-    if (!members_known(b, j, "name direction dtype shape distribution rtol atol align", where) ||
+    if (!members_known(b, j, "name direction dtype shape distribution nonfinite rtol atol align used", where) ||
         !(buf.name = get_name(b, j, where)) || !read_direction(b, j, &buf.direction, where))
         return;
     const char *dtype = get_string(b, j, "dtype", where);
@@ -214,6 +214,14 @@ static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char
     }
     if (!get_number(b, j, "rtol", &buf.rtol, where) || !get_number(b, j, "atol", &buf.atol, where))
         return;
+    const struct ks_json *used = ks_json_get(j, "used"), *nonfinite = ks_json_get(j, "nonfinite");
+    if (used && !(buf.used = get_expr(b, used, true, where)))
+        return;
+    if (nonfinite && !ks_json_is_bool(nonfinite)) {
+        ks_cbuild_error(b, place(b, where), "'nonfinite' is neither true nor false");
+        return;
+    }
+    buf.nonfinite = ks_json_get_bool(j, "nonfinite", false);
     int64_t align_bytes = 256;
     if (align && !get_int(b, align, &align_bytes, where))
         return;
@@ -372,7 +380,11 @@ static struct ks_json *buffer_to_json(const struct ks_buffer *b)
         ks_json_set_num(j, "rtol", b->rtol);
         ks_json_set_num(j, "atol", b->atol);
     }
+    if (b->nonfinite)
+        ks_json_set_bool(j, "nonfinite", true);
     ks_json_set_i64(j, "align", (int64_t)b->align_bytes);
+    if (b->used)
+        ks_json_set_str(j, "used", ks_expr_text(b->used));
     return j;
 }
 

@@ -12,8 +12,7 @@
     X(dims, NULL)                                                                                                                \
     X(in, read_buffers)                                                                                                          \
     X(out, read_buffers)                                                                                                         \
-    X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time) X(work, read_work)                       \
-        X(oracle, read_oracle)
+    X(inout, read_buffers) X(scratch, read_buffers) X(arg, read_arg) X(time, read_time) X(work, read_work) X(oracle, read_oracle)
 
 enum directive {
 #define X(word, read) DIRECTIVE_##word,
@@ -27,9 +26,9 @@ struct line {
     struct ks_scan rest; /* after the directive */
 };
 
-/* Options after the element type: ~ distribution, rtol=, atol=, align=, in any order. */
+/* Options after the element type: ~ distribution, nonfinite, rtol=, atol=, align=, used=, in any order. */
 struct buffer_options {
-    bool dist, rtol, atol, align;
+    bool dist, rtol, atol, align, used, nonfinite;
 };
 
 static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_options *given)
@@ -45,20 +44,27 @@ static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_
         return ks_scan_dist(s, &buf->dist, &buf->dist_a, &buf->dist_b);
     }
     if (!ks_scan_word(s, &word, &from)) {
-        ks_scan_error(s, "'~' and a distribution, rtol=, atol= or align=");
+        ks_scan_error(s, "'~' and a distribution, nonfinite, rtol=, atol=, align= or used=");
         return false;
     }
-    bool *seen = strcmp(word, "rtol") == 0    ? &given->rtol
-                 : strcmp(word, "atol") == 0  ? &given->atol
-                 : strcmp(word, "align") == 0 ? &given->align
-                                              : NULL;
+    bool *seen = strcmp(word, "rtol") == 0        ? &given->rtol
+                 : strcmp(word, "atol") == 0      ? &given->atol
+                 : strcmp(word, "align") == 0     ? &given->align
+                 : strcmp(word, "used") == 0      ? &given->used
+                 : strcmp(word, "nonfinite") == 0 ? &given->nonfinite
+                                                  : NULL;
     if (!seen || *seen) {
-        ks_cbuild_error(
-            s->b, ks_scan_place(s, from, s->pos),
-            seen ? "'%s' is given twice" : "unknown option '%s', expected rtol=, atol=, align= or '~' and a distribution", word);
+        ks_cbuild_error(s->b, ks_scan_place(s, from, s->pos),
+                        seen ? "'%s' is given twice"
+                             : "unknown option '%s', expected rtol=, atol=, align=, used=, nonfinite or '~' and a distribution",
+                        word);
         return false;
     }
     *seen = true;
+    if (seen == &given->nonfinite) {
+        buf->nonfinite = true;
+        return true;
+    }
     if (!ks_scan_char(s, '=')) {
         ks_scan_error(s, "'='");
         return false;
@@ -67,6 +73,8 @@ static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_
         return ks_scan_number(s, &buf->rtol, "a tolerance");
     if (seen == &given->atol)
         return ks_scan_number(s, &buf->atol, "a tolerance");
+    if (seen == &given->used)
+        return (buf->used = ks_scan_expr(s, true)) != NULL;
     int64_t align;
     ks_scan_blanks(s);
     size_t at = s->pos;

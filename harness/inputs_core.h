@@ -35,13 +35,15 @@ enum ks_input_set {
     KS_SET_EQUAL_ROWS,
     KS_SET_BITS, /* exact 0 and 1; ends of the range */
     KS_SET_ALL_EQUAL,
-    KS_SET_FAR, /* far outside what a normal distribution gives; for the others like the ends of the range */
+    KS_SET_FAR,       /* far outside what a normal distribution gives; for the others like the ends of the range */
+    KS_SET_NONFINITE, /* as declared, but for one element in 64 of buffers that may hold them: NaN, infinity, -infinity */
     KS_N_SETS
 };
 
 struct ks_input_gen {
     uint32_t key[2];
-    uint32_t dtype, dist, set, pad; /* enums ks_dtype, ks_dist_kind, ks_input_set */
+    uint32_t dtype, dist, set; /* enums ks_dtype, ks_dist_kind, ks_input_set */
+    uint32_t nonfinite;        /* may hold NaN and infinities */
     double a, b;
     uint64_t n_elem, row_elems;
 };
@@ -158,6 +160,24 @@ KS_HD int64_t ks_gen_int(const struct ks_input_gen *g, const uint32_t r[4])
     return (int64_t)((uint64_t)lo + (range ? ks_mulhi64(bits, range) : bits));
 }
 
+/* NaN, infinity, -infinity by their bits: a conversion would not make the same NaN everywhere.  false: an ordinary element. */
+KS_HD int ks_gen_nonfinite(const struct ks_input_gen *g, const uint32_t r[4], uint64_t i, void *data)
+{
+    if (g->set != KS_SET_NONFINITE || !g->nonfinite || ((uint32_t)(i * 2654435761u) ^ g->key[0]) >> 26 != 0)
+        return 0;
+    uint32_t kind = r[2] % 3;
+    if (g->dtype == KS_GEN_HALF || g->dtype == KS_GEN_BF16) {
+        uint32_t inf = g->dtype == KS_GEN_HALF ? 0x7c00u : 0x7f80u, nan = g->dtype == KS_GEN_HALF ? 0x7e00u : 0x7fc0u;
+        ((uint16_t *)data)[i] = (uint16_t)(kind == 0 ? nan : kind == 1 ? inf : inf | 0x8000u);
+        return 1;
+    }
+    if (g->dtype == KS_GEN_FLOAT)
+        ((uint32_t *)data)[i] = kind == 0 ? 0x7fc00000u : kind == 1 ? 0x7f800000u : 0xff800000u;
+    if (g->dtype == KS_GEN_DOUBLE)
+        ((uint64_t *)data)[i] = (uint64_t)(kind == 0 ? 0x7ff80000u : kind == 1 ? 0x7ff00000u : 0xfff00000u) << 32;
+    return g->dtype == KS_GEN_FLOAT || g->dtype == KS_GEN_DOUBLE;
+}
+
 /* Stores element i of the buffer `data`. */
 KS_HD void ks_gen_store(const struct ks_input_gen *g, uint64_t i, void *data)
 {
@@ -168,6 +188,8 @@ KS_HD void ks_gen_store(const struct ks_input_gen *g, uint64_t i, void *data)
     uint32_t r[4] = {out.v[0], out.v[1], out.v[2], out.v[3]};
     double v = g->a;
     int64_t n = (int64_t)g->a;
+    if (ks_gen_nonfinite(g, r, i, data))
+        return;
     if (g->dist == KS_GEN_INT) {
         n = ks_gen_int(g, r);
         v = (double)n;

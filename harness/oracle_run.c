@@ -163,7 +163,9 @@ static void answer_take(const struct ks_session *s, const struct ks_layout *l, s
         const unsigned char *data = shm + c->prepare.buffers[i].shm_off;
         k->exact[i] = ks_xmalloc((l->buf[i].n_elem + 1) * sizeof(double));
         for (size_t e = 0; e < l->buf[i].n_elem; e++)
-            k->exact[i][e] = ks_element_double(is_double(p) ? KS_DT_DOUBLE : b->dtype, data, e);
+            k->exact[i][e] = e % l->buf[i].row_elems < l->buf[i].used_elems
+                                 ? ks_element_double(is_double(p) ? KS_DT_DOUBLE : b->dtype, data, e)
+                                 : 0;
     }
 }
 
@@ -280,7 +282,7 @@ enum ks_code ks_oracle_cases(struct ks_session *s, struct ks_case *cases, size_t
 void ks_case_compare(const struct ks_session *s, const struct ks_case *k, size_t i, const void *got, size_t n,
                      struct ks_oracle_sum *sum, struct ks_compare *ret)
 {
-    bool declared = k->set == KS_SET_DECLARED;
+    bool declared = ks_set_judges_kinds(k->set);
     if (k->exact[i])
         ks_oracle_compare(&s->c->buffers[i], got, k->want[i], k->exact[i], n, declared, sum, ret);
     else

@@ -68,7 +68,9 @@ static double floor_ns(const struct ks_session *s, const struct peak *p, const s
         int64_t n = 0;
         if (ks_contract_elems(s->c, b, &whole, &n, &ignored) != KS_OK)
             continue;
-        double bytes = (double)n * (double)ks_dtype_size(b->dtype);
+        size_t row, used;
+        ks_contract_row(s->c, b, &whole, &row, &used);
+        double bytes = (double)n * (double)used / (double)row * (double)ks_dtype_size(b->dtype);
         in += ks_buffer_is_input(b) ? bytes : 0;
         out += ks_buffer_is_output(b) ? bytes : 0;
     }

@@ -76,14 +76,11 @@ enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *s
     for (size_t i = 0; i < l.n; i++) {
         const struct ks_buffer *b = &s->c->buffers[i];
         int64_t n = 0;
-        double row = 1;
         KS_TRY(ks_contract_elems(s->c, b, &l.shape, &n, err));
-        if (b->rank > 0)
-            KS_TRY(ks_expr_eval(b->shape[b->rank - 1], s->c, &l.shape, &row, err));
         size_t align = b->align_bytes ? b->align_bytes : 256;
         l.buf[i].n_elem = (size_t)n;
         l.buf[i].bytes = (size_t)n * ks_dtype_size(b->dtype);
-        l.buf[i].row_elems = row >= 1 ? (size_t)row : 1;
+        ks_contract_row(s->c, b, &l.shape, &l.buf[i].row_elems, &l.buf[i].used_elems);
         l.buf[i].red_bytes = red ? ALIGN_UP(RED_BYTES, align) : 0;
         /* A pointer that is aligned as the contract says, and no better: every other place in memory. */
         size_t least = red && align < 4 ? 4 : align;
@@ -111,6 +108,7 @@ void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t
     *ret = (struct ks_input_gen){.dtype = b->dtype,
                                  .dist = b->dist,
                                  .set = l->set,
+                                 .nonfinite = b->nonfinite,
                                  .a = b->dist_a,
                                  .b = b->dist_b,
                                  .n_elem = l->buf[i].n_elem,
@@ -251,6 +249,57 @@ static bool red_intact(const unsigned char *p, size_t n, uint32_t pattern)
     return true;
 }
 
+/* Gaps of an output: as they were before the call (inout: `before`, else the poison), or the first element that is not; n_elem:
+ * none. */
+static size_t gap_touched(const struct ks_layout *l, size_t i, size_t elem_bytes, const unsigned char *data,
+                          const unsigned char *before, uint32_t poison)
+{
+    for (size_t e = l->buf[i].used_elems; e < l->buf[i].n_elem; e++) {
+        if (e % l->buf[i].row_elems < l->buf[i].used_elems) {
+            e += l->buf[i].used_elems - 1;
+            continue;
+        }
+        for (size_t k = e * elem_bytes; k < (e + 1) * elem_bytes; k++)
+            if (data[k] != (before ? before[k] : ((const unsigned char *)&poison)[k % 4]))
+                return e;
+    }
+    return l->buf[i].n_elem;
+}
+
+void ks_gaps_clear(const struct ks_session *s, const struct ks_layout *l, size_t i, unsigned char *data)
+{
+    size_t row = l->buf[i].row_elems, used = l->buf[i].used_elems, bytes = ks_dtype_size(s->c->buffers[i].dtype);
+    for (size_t at = 0; used < row && at + row <= l->buf[i].n_elem; at += row)
+        memset(data + (at + used) * bytes, 0, (row - used) * bytes);
+}
+
+static void outputs_settle(const struct ks_session *s, const struct ks_arm *arm, const struct ks_layout *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (ks_buffer_is_output(&s->c->buffers[i]))
+            ks_gaps_clear(s, l, i, (unsigned char *)ks_worker_shm(arm->worker) + l->buf[i].shm_off + l->buf[i].red_bytes);
+}
+
+/* Nobody writes what lies between the rows of an output. */
+static void gaps_check(const struct ks_session *s, const struct ks_arm *arm, const struct ks_layout *l,
+                       const struct ks_run_options *opt, unsigned char *const *inputs, struct ks_run *ret)
+{
+    for (size_t i = 0; i < l->n && !ret->touched; i++) {
+        const struct ks_buffer *b = &s->c->buffers[i];
+        size_t row = l->buf[i].row_elems;
+        const unsigned char *before = inputs[i] ? inputs[i] : opt->known ? opt->known[i] : NULL;
+        if (!ks_buffer_is_output(b) || l->buf[i].used_elems == row || (b->direction == KS_DIR_INOUT && !before))
+            continue;
+        size_t at = gap_touched(l, i, ks_dtype_size(b->dtype), ks_run_output(arm, l, i),
+                                b->direction == KS_DIR_INOUT ? before : NULL, opt->poison);
+        if (at == l->buf[i].n_elem)
+            continue;
+        ret->touched = ret->outside = true;
+        ks_str_addf(&ret->problem, "writes between the rows of '%s': element %zu of row %zu, of which %zu are used", b->name,
+                    at % row, at / row, l->buf[i].used_elems);
+    }
+}
+
 /* Inputs and red zones must be as they were. */
 static void untouched_check(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt,
                             unsigned char *const *inputs, struct ks_run *ret)
@@ -324,8 +373,11 @@ void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layou
     c->op = KS_OP_FETCH;
     c->u.fetch.mask = l->n >= 64 ? ~0ull : (1ull << l->n) - 1;
     ret->code = ks_worker_ask(arm->worker, c, opt->timeout_ms, &reply, &ret->err);
-    if (ret->code == KS_OK)
+    if (ret->code == KS_OK) {
         untouched_check(s, arm, l, opt, inputs, ret);
+        gaps_check(s, arm, l, opt, inputs, ret);
+        outputs_settle(s, arm, l);
+    }
 out:
     for (size_t i = 0; i < l->n; i++)
         free(inputs[i]);
@@ -343,6 +395,8 @@ enum ks_code ks_run_fetch_outputs(struct ks_session *s, struct ks_arm *arm, cons
             c->u.fetch.mask |= 1ull << i;
     enum ks_code code = ks_worker_ask(arm->worker, c, timeout_ms, &reply, err);
     free(c);
+    if (code == KS_OK)
+        outputs_settle(s, arm, l);
     return code;
 }
 

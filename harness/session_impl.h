@@ -35,7 +35,7 @@ struct ks_layout {
     enum ks_input_set set;
     size_t n;
     struct {
-        size_t n_elem, bytes, row_elems;
+        size_t n_elem, bytes, row_elems, used_elems; /* of a row, elements behind used_elems are a gap */
         size_t shm_off, arena_off, red_bytes, skew_bytes;
     } buf[KS_MAX_PARAMS];
     struct ks_wire_call args;
@@ -137,7 +137,11 @@ struct ks_run_options {
     uint32_t poison;
     int64_t timeout_ms;
 };
-/* One call.  With !on_device inputs and red zones are checked and the outputs lie in the shared memory (ks_run_output). */
+/* Zeros into the gaps between the rows of a buffer: what lies there has been checked and is no answer. */
+void ks_gaps_clear(const struct ks_session *s, const struct ks_layout *l, size_t i, unsigned char *data);
+/* Whether answers that are not finite have to be of the same kind for contents of this set. */
+bool ks_set_judges_kinds(enum ks_input_set set);
+/* One call.  With !on_device inputs, red zones and gaps are checked and the outputs lie in the shared memory (ks_run_output). */
 void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layout *l, const struct ks_run_options *opt,
                  struct ks_run *ret);
 const unsigned char *ks_run_output(const struct ks_arm *arm, const struct ks_layout *l, size_t buffer);

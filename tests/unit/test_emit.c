@@ -159,6 +159,26 @@ TEST(lengths_that_overflow_or_divide_by_zero_are_outside)
     CHECK_STR(ks_str_cstr(&out), "Coo");
 }
 
+TEST(a_row_shorter_than_what_is_used_of_it_is_outside)
+{
+    static const struct ks_param p[] = {{.name = "x", .kind = KS_PARAM_POINTER, .spelling = "float *", .pointee = KS_DT_FLOAT},
+                                        {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
+                                        {.name = "ld", .kind = KS_PARAM_I32, .spelling = "int"}};
+    static const struct ks_signature sig = {
+        .entry = "entry", .symbol = "entry", .params = p, .n_params = 3, .returns_void = true};
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    run_dispatcher(&sig,
+                   "{\"entry\": \"entry\", \"dims\": [{\"name\": \"cols\", \"lo\": 1, \"hi\": 64}, {\"name\": \"ld\", "
+                   "\"lo\": 1, \"hi\": 80}], \"buffers\": [{\"name\": \"x\", \"direction\": \"inout\", \"dtype\": \"float\", "
+                   "\"shape\": [\"2\", \"ld\"], \"used\": \"cols + 1\", \"align\": 4}]}",
+                   STUBS("float *x, int c, int l", "(void)x, (void)c, (void)l;") "int main(void) { static float x[160];\n"
+                                                                                 "  entry(x, 10, 11); entry(x, 10, 80);\n"
+                                                                                 "  entry(x, 10, 10); entry(x, 64, 1);\n"
+                                                                                 "  return 0; }\n",
+                   &out);
+    CHECK_STR(ks_str_cstr(&out), "CCoo");
+}
+
 TEST(parameters_may_have_any_name)
 {
     static const struct ks_param p[] = {

@@ -5,7 +5,8 @@
  *   // zoo: same -- what it does                     correct, and no gain seen
  * KIND is the number of the exploit's kind.  The word `gpu` before the dashes: not on the emulated device; `emulated`: there only
  * (a GPU does not show it). Prints one table row each and "N passed, N failed"; KSCC_ZOO_TABLE names a file that gets the table
- * too. Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
+ * too; KSCC_ZOO_SHARD=K/N: only every N-th candidate, from the K-th on (from 1). Usage: run_zoo BIN_DIR NVCC FOLDER
+ * [emulated|cuda [ARCH [NAME...]]] */
 #include "harness/session.h"
 
 #include "base/file.h"
@@ -195,6 +196,22 @@ static bool one(struct ks_session *s, bool cuda, const char *dir, const char *fi
     return ok;
 }
 
+/* Every n-th name from the k-th on; true: there are such. */
+static bool shard_keep(char **names, size_t *n)
+{
+    const char *text = getenv("KSCC_ZOO_SHARD");
+    size_t k = 1, of = 1, kept = 0;
+    if (text && (sscanf(text, "%zu/%zu", &k, &of) != 2 || k < 1 || k > of))
+        return false;
+    for (size_t i = 0; i < *n; i++)
+        if (i % of == k - 1)
+            names[kept++] = names[i];
+        else
+            free(names[i]);
+    *n = kept;
+    return kept > 0;
+}
+
 static int run_all(struct ks_session *s, bool cuda, const char *dir, int argc, char **argv)
 {
     char *names[256];
@@ -210,6 +227,8 @@ static int run_all(struct ks_session *s, bool cuda, const char *dir, int argc, c
     if (d)
         closedir(d);
     qsort(names, n, sizeof *names, by_name);
+    if (!shard_keep(names, &n))
+        say("no candidates\n");
     say("%-22s %-5s %-9s %-10s %-9s %-20s %6s %-9s %s\n", "candidate", "kind", "expected", "gate", "verdict", "speed-up", "wall",
         "result", "reason");
     for (size_t i = 0; i < n; i++) {
@@ -270,6 +289,8 @@ int main(int argc, char **argv)
     int status = 1;
     const char *table_path = getenv("KSCC_ZOO_TABLE");
     table = table_path ? fopen(table_path, "we") : NULL;
+    if (table)
+        setvbuf(table, NULL, _IOLBF, 0);
     if (ks_session_new(&o, &s, &err) != KS_OK) {
         fprintf(stderr, "run_zoo: no session: %s\n", err.message);
     } else {

@@ -4,6 +4,7 @@
 unit; good_candidate 1
 sed -i 's/n=1..65536/n=1..4096/; s/n=65536/n=4096/' unit.cu cand/1.cu
 cat >counts <<'F'
+#include <stdexcept>
 #include <vector>
 static __attribute__((noinline)) unsigned count(unsigned *p)
 {
@@ -24,8 +25,18 @@ static __attribute__((noinline)) unsigned on_stack()
     unsigned v[3];
     return count(v);
 }
+static __attribute__((noinline)) unsigned caught(int n)
+{
+    try {
+        if (n > 0)
+            throw std::invalid_argument("always");
+    } catch (const std::invalid_argument &) {
+        return 0;
+    }
+    return 9;
+}
 F
-sed -i -e '/#include <cuda_runtime.h>/r counts' -e 's/^    scale<<<(n + 255)/    std::vector<int> blocks(1, (n + 255) \/ 256);\n    if (in_heap() > 2 || on_stack() > 2)\n        return;\n    scale<<<blocks[0] + 0 * (n + 255)/' cand/1.cu
+sed -i -e '/#include <cuda_runtime.h>/r counts' -e 's/^    scale<<<(n + 255)/    std::vector<int> blocks(1, (n + 255) \/ 256);\n    if (in_heap() > 2 || on_stack() > 2 || caught(n) > 2)\n        return;\n    scale<<<blocks[0] + 0 * (n + 255)/' cand/1.cu
 mkdir tool
 cat >tool/nvcc <<F
 #!/bin/bash

@@ -17,3 +17,8 @@ void attention();
  * kscc: dims B=1..8
  * kscc: out o : bf16[B, 3]
  * kscc: time B=8 */
+// kscc: entry third
+// kscc: dims  rows=1..8 cols=1..64 ld=1..80
+// kscc: in    x : half[rows,ld]  nonfinite used=cols
+// kscc: inout y : float[rows,2*ld] used=max(cols - 1, 1) nonfinite
+// kscc: time  rows=8 cols=64 ld=72

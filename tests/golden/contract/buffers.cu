@@ -35,6 +35,11 @@
 // kscc: out c : double[n] align=4
 // kscc: out c : float[n] align=-4
 // kscc: scratch c : float[n] ~ normal(0,1)
+// kscc: in c : int8[n] nonfinite
+// kscc: out c : float[n] nonfinite
+// kscc: in c : float[n] nonfinite nonfinite
+// kscc: out c : float[n] used
+// kscc: out c : float[n] used=k
 // kscc: scratch c : float[n] )
 // kscc: arg
 // kscc: arg s

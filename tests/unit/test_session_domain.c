@@ -1,0 +1,144 @@
+/* What a contract says of its arrays beyond their lengths, end to end on the emulated device: rows with a gap behind them that
+ * nobody writes (used=), and inputs that hold NaN and infinities (nonfinite). */
+#include "harness/session_impl.h"
+
+#include "base/file.h"
+#include "tests/unit/test.h"
+
+#define CONTRACT(x_options, y_options)                                                                                           \
+    "// kscc: entry relu\n"                                                                                                      \
+    "// kscc: dims  rows=1..100 cols=1..100 ld=1..140\n"                                                                         \
+    "// kscc: in    x : float[rows,ld] " x_options "\n"                                                                          \
+    "// kscc: out   y : float[rows,ld] rtol=1e-5 atol=1e-6 " y_options "\n"                                                      \
+    "// kscc: time  rows=100 cols=90 ld=128\n"                                                                                   \
+    "#include <cuda_runtime.h>\n"
+#define KERNEL(body)                                                                                                             \
+    "__global__ void k(const float *x, float *y, int rows, int cols, int ld)\n{\n"                                               \
+    "    int r = blockIdx.x;\n    for (int c = threadIdx.x; c < ld; c += 32) {\n        int i = r * ld + c;\n" body "    }\n}\n" \
+    "void relu(const float *x, float *y, int rows, int cols, int ld) { k<<<rows, 32>>>(x, y, rows, cols, ld); }\n"
+#define GAPS  "used=cols"
+#define RIGHT "        if (c < cols)\n            y[i] = 2 * x[i] > 0 ? 2 * x[i] : 0;\n" /* NaN gives 0 */
+
+#define POINTER(name_, text, is_const)                                                                                           \
+    {                                                                                                                            \
+        .name = name_, .kind = KS_PARAM_POINTER, .spelling = text, .pointee = KS_DT_FLOAT, .pointee_known = true,                \
+        .pointee_bytes = 4, .pointee_const = is_const                                                                            \
+    }
+static const struct ks_param params[] = {
+    POINTER("x", "const float *", true),
+    POINTER("y", "float *", false),
+    {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "ld", .kind = KS_PARAM_I32, .spelling = "int"},
+};
+static struct ks_signature signature = {
+    .entry = "relu", .symbol = "_Z4reluPKfPfiii", .params = params, .n_params = 5, .returns_void = true};
+
+struct fixture {
+    struct ks_arena arena;
+    struct ks_diags diags;
+    struct ks_contract *contracts;
+    char *work;
+    struct ks_session *session;
+};
+
+static enum ks_code open_session(struct fixture *f, const char *text, struct ks_err *err)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "relu.cu", NULL};
+    static const uint8_t secret[32] = "rows";
+    size_t n = 0;
+    memset(f, 0, sizeof *f);
+    ks_arena_init(&f->arena);
+    ks_diags_init(&f->diags);
+    KS_TRY(ks_dir_make_temp("kscc-test", &f->work, err));
+    KS_TRY(ks_contracts_parse("relu.cu", text, strlen(text), &f->arena, &f->diags, &f->contracts, &n, err));
+    struct ks_session_options o = {.unit_path = "relu.cu",
+                                   .source = text,
+                                   .source_len = strlen(text),
+                                   .nvcc_argv = argv,
+                                   .input_index = 2,
+                                   .contract = f->contracts,
+                                   .signature = &signature,
+                                   .device = KS_DEVICE_EMULATED,
+                                   .arch = "sm_90a",
+                                   .work_dir = f->work,
+                                   .bin_dir = KSCC_BUILD_DIR "/bin",
+                                   .secret = secret,
+                                   .delta = 0.02,
+                                   .regress_limit = 0.01,
+                                   .trial_timeout_ms = 60000};
+    return ks_session_new(&o, &f->session, err);
+}
+
+static void close_session(struct fixture *f)
+{
+    struct ks_err err;
+    ks_session_free(f->session);
+    if (f->work)
+        CHECK_OK(ks_dir_remove(f->work, &err));
+    free(f->work);
+    ks_diags_release(&f->diags);
+    ks_arena_release(&f->arena);
+}
+
+/* The gate must fail with `part` in its reason; part == "": the gates pass that look at answers. */
+static void judge(struct fixture *f, const char *candidate, enum ks_gate gate, const char *part)
+{
+    struct ks_err err = {0};
+    struct ks_verdict v;
+    CHECK_OK(ks_session_try(f->session, candidate, strlen(candidate), &v, &err));
+    if (*part) {
+        CHECK_INT(v.gates[gate].state, KS_GATE_FAIL);
+        CHECK_CONTAINS(v.gates[gate].reason ? v.gates[gate].reason : "", part);
+    } else {
+        CHECK_INT(v.gates[KS_GATE_NUMERICS].state, KS_GATE_PASS);
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_PASS);
+    }
+    ks_verdict_release(&v);
+}
+
+TEST(what_lies_between_rows_is_nobodys)
+{
+    struct fixture f;
+    struct ks_err err = {0};
+    CHECK_OK(open_session(&f, CONTRACT(GAPS, GAPS) KERNEL(RIGHT), &err));
+    if (f.session) {
+        judge(&f, CONTRACT(GAPS, GAPS) KERNEL("        if (c < cols)\n            y[i] = fmaxf(2 * x[i], 0);\n"),
+              KS_GATE_NUMERICS, "");
+        judge(&f, CONTRACT(GAPS, GAPS) KERNEL("        y[i] = fmaxf(2 * x[i], 0);\n"), KS_GATE_SAFETY,
+              "writes between the rows of 'y'");
+        judge(&f, CONTRACT(GAPS, GAPS) KERNEL("        y[i] = c < cols ? fmaxf(2 * x[i], 0) : __int_as_float(0x7fc00000);\n"),
+              KS_GATE_SAFETY, "writes between the rows of 'y'"); /* NaN for NaN */
+        judge(&f, CONTRACT(GAPS, GAPS) KERNEL("        if (c < cols - 1 || c == 0)\n            y[i] = fmaxf(2 * x[i], 0);\n"),
+              KS_GATE_NUMERICS, "'y'["); /* the last one that is used */
+    }
+    close_session(&f);
+    CHECK_INT(open_session(&f, CONTRACT(GAPS, GAPS) KERNEL("        y[i] = fmaxf(2 * x[i], 0);\n"), &err), KS_ERR_MISMATCH);
+    CHECK_CONTAINS(err.message, "the original breaks its contract");
+    CHECK_CONTAINS(err.message, "writes between the rows of 'y'");
+    close_session(&f);
+    CHECK_INT(open_session(&f, CONTRACT("", "") KERNEL(RIGHT), &err), KS_ERR_MISMATCH); /* without used=, all of it is output */
+    CHECK_CONTAINS(err.message, "does not write all of its output");
+    close_session(&f);
+}
+
+TEST(nan_and_infinities_are_tried_where_the_contract_says_so)
+{
+    static const char other[] = CONTRACT(GAPS, GAPS)
+        KERNEL("        if (c < cols)\n            y[i] = 2 * x[i] < 0 ? 0 : 2 * x[i];\n"); /* NaN stays NaN */
+    struct fixture f;
+    struct ks_err err = {0};
+    CHECK_OK(open_session(&f, CONTRACT(GAPS, GAPS) KERNEL(RIGHT), &err));
+    if (f.session)
+        judge(&f, other, KS_GATE_NUMERICS, "");
+    close_session(&f);
+    CHECK_OK(open_session(&f, CONTRACT("nonfinite " GAPS, GAPS) KERNEL(RIGHT), &err));
+    if (f.session) {
+        judge(&f, other, KS_GATE_NUMERICS, "NaN and infinities");
+        judge(&f, CONTRACT(GAPS, GAPS) KERNEL("        if (c < cols)\n            y[i] = fmaxf(2 * x[i], 0);\n"),
+              KS_GATE_NUMERICS, "");
+    }
+    close_session(&f);
+}
+
+TEST_MAIN
