@@ -46,6 +46,8 @@ struct ks_json *ks_unit_flags_json(const struct ks_unit *u);
 KS_NODISCARD enum ks_code ks_finding_store(const struct ks_store *store, const struct ks_finding *f, struct ks_err *err);
 /* "4 rejected by numerics, 7 without gain" over the trace's verdicts.  Appends to out. */
 void ks_report_trials(const struct ks_store *store, const char *key, struct ks_str *out);
+/* Appends "1.23x modelled", or "1.23x [1.20, 1.26]" of a measurement, from a certificate's "speedup". */
+void ks_report_speedup(const struct ks_json *speedup, struct ks_str *out);
 /* Text report of a key from the files of its folder; works for unfinished searches too. */
 void ks_report_text(const struct ks_store *store, const char *key, struct ks_str *out);
 

@@ -170,21 +170,20 @@ int ks_cmd_store(char *const *argv)
 /* What is approved, for the eyes of whoever does it. */
 static void show_finding(const struct ks_store *store, const char *key, const struct ks_json *c)
 {
-    KS_AUTO_STR struct ks_str diff = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str diff = KS_STR_INIT, speedup = KS_STR_INIT;
     struct ks_err err;
-    const struct ks_json *speedup = ks_json_get(c, "speedup"), *gates = ks_json_get(ks_json_get(c, "confirmation"), "gates");
+    const struct ks_json *gates = ks_json_get(ks_json_get(c, "confirmation"), "gates");
     const char *unusual = ks_json_get_str(ks_json_get(c, "confirmation"), "needs_approval", NULL);
     if (ks_store_read(store, key, KS_DIFF_FILE, &diff, &err) == KS_OK)
         printf("%s", ks_str_cstr(&diff));
-    printf("%.12s: %s of %s, %.3fx [%.3f, %.3f]%s, %lld trials\n", key, ks_json_get_str(c, "entry", "?"),
-           ks_json_get_str(c, "unit", "?"), ks_json_get_num(speedup, "estimate", 0), ks_json_get_num(speedup, "lo", 0),
-           ks_json_get_num(speedup, "hi", 0), ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "",
-           (long long)ks_json_get_i64(c, "trials", 0));
+    ks_report_speedup(ks_json_get(c, "speedup"), &speedup);
+    printf("%.12s: %s of %s, %s, %lld trials\n", key, ks_json_get_str(c, "entry", "?"), ks_json_get_str(c, "unit", "?"),
+           ks_str_cstr(&speedup), (long long)ks_json_get_i64(c, "trials", 0));
     for (size_t i = 0; i < ks_json_len(gates); i++) {
         const struct ks_json *g = ks_json_at(gates, i);
-        printf("  %-12s %s%s%s\n", ks_json_get_str(g, "name", ks_json_key(g) ? ks_json_key(g) : "?"),
-               ks_json_get_str(g, "result", ks_json_get_str(g, "outcome", ks_json_str(g) ? ks_json_str(g) : "")),
-               ks_json_get_str(g, "detail", NULL) ? ": " : "", ks_json_get_str(g, "detail", ""));
+        const char *reason = ks_json_get_str(g, "reason", NULL);
+        printf("  %-12s %s%s%s\n", ks_json_key(g), ks_json_get_str(g, "state", "not known"), reason ? ": " : "",
+               reason ? reason : "");
     }
     if (unusual)
         printf("  unusual: %s\n", unusual);

@@ -126,12 +126,15 @@ static char *scratch(struct emitter *e, const char *name, size_t i)
 
 /* ---- the parts ------------------------------------------------------------------------------------------------------ */
 
-static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const char *to, struct ks_err *err)
+/* `without`: a section to leave out, or NULL. */
+static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const char *without,
+                             const char *to, struct ks_err *err)
 {
     KS_TRY(ks_file_write_atomic(map_path, ks_str_cstr(map), map->len, 0600, err));
-    KS_AUTO_STR struct ks_str option = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str option = KS_STR_INIT, remove = KS_STR_INIT;
     ks_str_addf(&option, "--redefine-syms=%s", map_path);
-    char *const argv[] = {"objcopy", option.data, (char *)from, (char *)to, NULL};
+    ks_str_addf(&remove, "--remove-section=%s", without ? without : "");
+    char *const argv[] = {"objcopy", option.data, (char *)from, (char *)to, without ? remove.data : NULL, NULL};
     return ks_tool_run(argv, NULL, err);
 }
 
@@ -141,7 +144,7 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
     for (size_t i = 0; i < e->n; i++)
         ks_str_addf(&map, "%s %s\n", e->entries[i].signature->symbol, e->names[i].original);
     char *to = scratch(e, "original.o", 0);
-    KS_TRY(redefine(e->u->object, scratch(e, "original.map", 0), &map, to, err));
+    KS_TRY(redefine(e->u->object, scratch(e, "original.map", 0), &map, NULL, to, err));
     ks_args_add(&e->parts, to);
     return KS_OK;
 }
@@ -259,7 +262,9 @@ static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compi
         else if (!ks_symbol_is_definition(t.data[k].type))
             ks_fresh_add(e->names[i].prefix, t.data[k].name, &map, &fresh);
     ks_symtab_release(&t);
-    KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, renamed, err));
+    /* Its device code is whole: nothing of it is for the device link, which takes this section's text for a module to be found.
+     */
+    KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, "__nv_module_id", renamed, err));
     ks_args_add(&e->parts, renamed);
     return fresh.len ? add_c(e, "fresh", i, &fresh, err) : KS_OK;
 }

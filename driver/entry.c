@@ -252,10 +252,17 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
     const char *judged = ks_json_get_str(confirmation, KS_JUDGED_CODE, ""),
                *unusual = ks_json_get_str(confirmation, "needs_approval", NULL);
     if (unusual && !ks_store_is_approved(x->store, key)) {
-        ks_say(KS_SEV_REMARK,
-               "%s: certificate %.12s waits for approval: %s; look at it and run 'kscc approve %.12s' there, then "
-               "compile again, %s",
-               x->unit->path, key, unusual, key, KS_KEEP_BASELINE);
+        if (x->store->temporary)
+            ks_say(
+                KS_SEV_REMARK,
+                "%s: what was found for '%s' needs approval: %s; it is not kept, because there is no store that can be written "
+                "(--kscc-dir=DIR names one), %s",
+                x->unit->path, sig->entry, unusual, KS_KEEP_BASELINE);
+        else
+            ks_say(KS_SEV_REMARK,
+                   "%s: certificate %.12s waits for approval: %s; look at it and run 'kscc approve %.12s' there, then "
+                   "compile again, %s",
+                   x->unit->path, key, unusual, key, KS_KEEP_BASELINE);
         return false;
     }
     struct ks_signature *copy = KS_ARENA_NEW(a, struct ks_signature);

@@ -98,6 +98,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .sample_thread_insts = u->settings->sample,
     };
     KS_TRY(ks_session_new(&opt, &ret->session, err));
+    KS_TRY(ks_session_check_state(ret->session, err));
     ret->device = ks_session_device_json(ret->session);
     return ks_session_profile(ret->session, &ret->profile, err);
 }

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* What file:DIR proposes is not in its name: texts may have come since.  Searching again costs little, the journal has the verdicts. */
+/* What file:DIR proposes is not in its name: texts may have come since.  Searching again costs little, the journal has the
+ * verdicts. */
 static bool is_named_by_its_texts(const char *agent)
 {
     return ks_str_starts(agent, "file:");
@@ -32,11 +33,10 @@ static bool ended_without_gain(const struct ks_entry_context *x, const char *key
 
 static void say_known(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate)
 {
-    const struct ks_json *speedup = ks_json_get(certificate, "speedup");
-    ks_say_progress("%s: certificate %.12s from the store: %s, %.2fx [%.2f, %.2f]%s", x->unit->path, key,
-                    ks_json_get_str(certificate, "entry", "?"), ks_json_get_num(speedup, "estimate", 0),
-                    ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0),
-                    ks_json_get_bool(speedup, "modelled", false) ? " modelled" : "");
+    KS_AUTO_STR struct ks_str speedup = KS_STR_INIT;
+    ks_report_speedup(ks_json_get(certificate, "speedup"), &speedup);
+    ks_say_progress("%s: certificate %.12s from the store: %s, %s", x->unit->path, key,
+                    ks_json_get_str(certificate, "entry", "?"), ks_str_cstr(&speedup));
 }
 
 /* A certificate that would do, had nothing changed.  False: none. */

@@ -14,5 +14,7 @@ int main(int argc, char **argv)
         return 2;
     }
     const struct ks_command *command = argc > 3 && strcmp(argv[1], KS_CORE_COMMAND) == 0 ? ks_command_find(argv[3]) : NULL;
+    if (command && argc == 5 && (strcmp(argv[4], "--help") == 0 || strcmp(argv[4], "-h") == 0))
+        return ks_cmd_help((char *[]){argv[4], argv[3], NULL});
     return command ? command->run(argv + 3) : ks_compile(argv + 2, argv[1]);
 }

@@ -11,7 +11,7 @@
 /* ---- counting ------------------------------------------------------------------------------------------------------- */
 
 struct counts {
-    int accepted, no_gain, n;
+    int accepted, no_gain, n, n_not_confirmed;
     struct {
         char gate[32];
         int n;
@@ -23,7 +23,11 @@ static void count_event(const struct ks_json *event, void *ctx)
 {
     struct counts *c = ctx;
     const char *reason, *outcome = ks_json_get_str(ks_json_get(event, "verdict"), "outcome", "");
-    if (!ks_streq(ks_json_get_str(event, "ev", ""), "verdict") || !ks_streq(ks_json_get_str(event, "phase", ""), "trial"))
+    const char *phase = ks_json_get_str(event, "phase", "");
+    if (!ks_streq(ks_json_get_str(event, "ev", ""), "verdict"))
+        return;
+    c->n_not_confirmed += ks_streq(phase, "confirm") && strcmp(outcome, "accepted") != 0;
+    if (!ks_streq(phase, "trial"))
         return;
     c->n++;
     if (strcmp(outcome, "accepted") == 0) {
@@ -54,6 +58,8 @@ void ks_report_trials(const struct ks_store *store, const char *key, struct ks_s
     ks_str_addf(out, "%d trial%s: %d accepted, %d without gain", c.n, c.n == 1 ? "" : "s", c.accepted, c.no_gain);
     for (size_t i = 0; i < c.n_kinds; i++)
         ks_str_addf(out, ", %d rejected by %s", c.rejected[i].n, c.rejected[i].gate);
+    if (c.n_not_confirmed)
+        ks_str_addf(out, "; %d of the accepted failed the confirmation", c.n_not_confirmed);
 }
 
 /* "1.234x modelled", or with the interval of a measurement: `j` has lo and hi under the two names. */
@@ -64,6 +70,11 @@ static void add_speedup(const struct ks_json *j, double estimate, bool modelled,
         ks_str_addf(out, "%.3fx modelled", estimate);
     else
         ks_str_addf(out, "%.3fx [%.3f, %.3f]", estimate, ks_json_get_num(j, lo, 0), ks_json_get_num(j, hi, 0));
+}
+
+void ks_report_speedup(const struct ks_json *speedup, struct ks_str *out)
+{
+    add_speedup(speedup, ks_json_get_num(speedup, "estimate", 0), ks_json_get_bool(speedup, "modelled", false), "lo", "hi", out);
 }
 
 /* ---- the report ----------------------------------------------------------------------------------------------------- */

@@ -218,6 +218,16 @@ static const char *new_storage(const struct ks_object *baseline, const struct ks
     return NULL;
 }
 
+bool ks_device_state_check(const struct ks_object *o, struct ks_str *reason)
+{
+    static const struct ks_object none;
+    size_t len = 0;
+    const char *name = new_storage(&none, o, ".global", &len);
+    if (name)
+        ks_str_addf(reason, "keeps device state between calls: variable '%.*s'", (int)len, name);
+    return !name;
+}
+
 /* Host code can change constants. */
 static bool writes_symbols(const struct ks_object *o)
 {

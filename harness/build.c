@@ -19,6 +19,8 @@
 
 extern char **environ;
 
+#define CANDIDATE_MEMORY_BYTES ((size_t)8 << 30) /* address space of each program that builds a candidate */
+
 /* Words of the user's command line that a workload build leaves out; `value`: how the option takes one. */
 static const struct {
     const char *name;
@@ -153,6 +155,8 @@ enum ks_code ks_build_tool(const struct ks_session_options *opt, const char *dir
     s.own_group = true;
     s.die_with_parent = true;
     s.timeout_ms = timeout_ms;
+    if (opt->confined_to)
+        s.memory_limit_bytes = CANDIDATE_MEMORY_BYTES;
     struct ks_exit e;
     KS_AUTO_STR struct ks_str out = KS_STR_INIT, errout = KS_STR_INIT;
     KS_TRY(ks_process_run(&s, &out, &errout, &e, err));

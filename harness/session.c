@@ -268,6 +268,16 @@ static bool known_as(const struct ks_session *s, const char *code_hash, char ret
     return false;
 }
 
+/* Not while others are timed: they would feel a context that goes away. */
+static void arm_end(struct ks_trial *t)
+{
+    if (!t->arm.worker)
+        return;
+    ks_trial_enter(t, false);
+    ks_arm_stop(&t->arm);
+    ks_session_leave(t->s);
+}
+
 static void judge(struct ks_trial *t, struct ks_build_job *job, const char *source, size_t len)
 {
     struct ks_session *s = t->s;
@@ -312,9 +322,7 @@ static void judge(struct ks_trial *t, struct ks_build_job *job, const char *sour
         ks_trial_enter(t, true);
         gate_run(t, KS_GATE_TIME, ks_gate_time);
     }
-    ks_trial_enter(t, false); /* a context that goes away is felt by others, too */
-    ks_arm_stop(&t->arm);
-    ks_session_leave(s);
+    arm_end(t);
     if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES) /* sanitizers take seconds: only for what would be accepted */
         gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES)
@@ -375,7 +383,7 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     v.beside_ns = (int64_t)(s->busy_ns - busy_ns);
     judge(&t, &job, source, len);
     ks_build_end(&job);
-    ks_arm_stop(&t.arm);
+    arm_end(&t);
     v.device_ns = (int64_t)(s->busy_ns - busy_ns);
     v.outcome = outcome(&v);
     v.wall_ns = ks_clock_ns() - start_ns;
@@ -396,6 +404,14 @@ enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t
                                 struct ks_err *err)
 {
     return trial(s, source, len, true, ret_verdict, err);
+}
+
+enum ks_code ks_session_check_state(const struct ks_session *s, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str reason = KS_STR_INIT;
+    if (ks_device_state_check(&s->baseline->object, &reason))
+        return KS_OK;
+    return ks_fail(err, KS_ERR_UNSUPPORTED, "the unit %s, which two versions cannot share", ks_str_cstr(&reason));
 }
 
 enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err)

@@ -122,6 +122,9 @@ KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *s
 KS_NODISCARD enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err);
 /* What the trials ran on, for certificates: {"kind":"emulated","arch":..,"modelled":true,...} or name, driver, clocks.  Caller
  * frees. */
+/* That two versions of the unit can stand beside each other in one object as far as its device code goes (ks_device_state_check; the
+ * host's part is seen without a session).  Errors: KS_ERR_UNSUPPORTED with the variable's name. */
+KS_NODISCARD enum ks_code ks_session_check_state(const struct ks_session *s, struct ks_err *err);
 struct ks_json *ks_session_device_json(struct ks_session *s);
 
 /* Present GPUs as seen through the driver API; 0 when libcuda.so.1 is missing.  arch: "sm_90a". */

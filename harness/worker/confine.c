@@ -37,9 +37,7 @@ static const char *const readable[] = {"/usr",
                                        "/proc/stat",
                                        "/proc/version",
                                        "/sys/devices/system/cpu",
-                                       "/sys/devices/system/node",
-                                       "/dev/urandom",
-                                       "/dev/zero"};
+                                       "/sys/devices/system/node"};
 
 /* A shell's commands are not a compiler: none of the user's rights, few processes, and all of them end with the first.  As root
  * it becomes nobody, because root has no limit on processes. */

@@ -96,7 +96,7 @@ static struct {
 #define DELAY_IN_NS   3000000u /* before contents arrive late: longer than the host needs to queue the call's work */
 #define DELAY_OUT_NS  300000u
 #define TAKEN_NS      2000000u /* every multiprocessor is taken, from before they arrive until long after */
-#define WARM_DELAY_NS 40000u   /* while the host queues a call that no overwriting of the cache precedes */
+#define HEAD_START_NS 60000u   /* the device is kept busy while the host queues a timed call, so that a busy host adds no gaps */
 
 static enum ks_code check(CUresult r, const char *what, struct ks_err *err)
 {
@@ -436,8 +436,8 @@ static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *poi
         KS_TRY(check(cu.reset_persisting(), "reset persisting L2 lines", err));
         KS_TRY(check(cu.set32_async(gpu.flush, gpu.flushes++, gpu.flush_bytes / 4, stream), "overwrite the L2 cache", err));
     }
-    if (p->cache == KS_CACHE_WARM)
-        KS_TRY(spin(1, 1, WARM_DELAY_NS, stream, err));
+    if (p->cache != KS_CACHE_ANY)
+        KS_TRY(spin(1, 1, HEAD_START_NS, stream, err));
     if (arrives_late(p))
         KS_TRY(late_begin(p, pointers, stream, err));
     if (p->order == KS_ORDER_TENANT)

@@ -23,6 +23,12 @@ expect_sides ./two_steps
 # the certificate serves the other spelling: it is about the same text and flags
 agent --kscc-agent=file:cand -O2 -arch=sm_90a -rdc=true -c unit.cu -o unit2.o
 expect_err "emitted unit2.o"
+# without -O the host compiler keeps what nvcc names modules by; the candidate's is no module
+agent --kscc-agent=file:cand -arch=sm_90a -dc unit.cu -o plain.o
+expect_err "emitted plain.o"
+run "$REAL_NVCC" -arch=sm_90a -rdc=true -cudart shared side.cu plain.o -o plain
+expect_status 0
+expect_sides ./plain
 # what needs another unit's device code cannot be proved alone, and is said so
 sed -i 's/^__global__ void scale(/extern __device__ float factor();\n&/; s/x\[i\] \* 3.0f;/x[i] * factor();/' unit.cu
 agent --kscc-agent=file:cand -arch=sm_90a -dc unit.cu -o unit.o

@@ -12,7 +12,18 @@ nm unit.o | grep -q __kscc && fail "it was emitted unseen"
 key=$(basename "$(key_dir)")
 run "$KSCC" approve "${key:0:12}"
 expect_status 0
+for gate in interface build admission numerics safety resources time policy; do
+  grep -q "^  $gate  *\(pass\|skipped\)" out || fail "the gate '$gate' is not shown with its state"
+done
+grep -q "x modelled, 1 trials" out || fail "a modelled gain is shown with an interval, or not at all"
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
 expect_err "emitted unit.o"
 nm unit.o | grep -q __kscc || fail "the approved candidate is not in the object"
+# a gain that waits in a store that nobody can write to cannot be approved: the message does not say that it can
+rm -rf .kscc unit.o; echo not a folder >.kscc
+agent --kscc-agent=file:cand -c unit.cu -o unit.o
+expect_status 0
+expect_err "needs approval: a gain of"
+expect_err "it is not kept, because there is no store that can be written"
+expect_no_err "waits for approval"
