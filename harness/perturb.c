@@ -27,9 +27,7 @@ static size_t data_bytes(const struct ks_session *s, const struct ks_case *k)
     return ks_layout_make(s, &k->shape, k->set, k->call, &l, &ignored) == KS_OK ? l.data_bytes : SIZE_MAX;
 }
 
-/* The largest declared cases of at most CASE_BYTES, largest first. */
-static size_t cases_choose(const struct ks_session *s, const struct ks_case *cases, size_t n, const struct ks_case **ret,
-                           size_t most)
+size_t ks_cases_choose(const struct ks_session *s, const struct ks_case *cases, size_t n, const struct ks_case **ret, size_t most)
 {
     size_t m = 0, below = CASE_BYTES + 1;
     while (m < most) {
@@ -50,9 +48,8 @@ static size_t cases_choose(const struct ks_session *s, const struct ks_case *cas
     return m;
 }
 
-/* One call in late order; its outputs against the baseline's.  KS_OK also when they differ: then `what` says how. */
-static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, enum ks_wire_order order,
-                             int64_t timeout_ms, struct ks_str *what, struct ks_err *err)
+enum ks_code ks_order_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, enum ks_wire_order order,
+                          int64_t timeout_ms, struct ks_str *what, struct ks_err *err)
 {
     struct ks_layout l;
     struct ks_run run;
@@ -83,8 +80,8 @@ static enum ks_code late_run(struct ks_session *s, struct ks_arm *arm, const str
 static enum ks_code late_runs(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k, int64_t timeout_ms,
                               struct ks_str *what, struct ks_err *err)
 {
-    KS_TRY(late_run(s, arm, k, KS_ORDER_LATE_IN, timeout_ms, what, err));
-    return what->len ? KS_OK : late_run(s, arm, k, KS_ORDER_LATE_OUT, timeout_ms, what, err);
+    KS_TRY(ks_order_run(s, arm, k, KS_ORDER_LATE_IN, timeout_ms, what, err));
+    return what->len ? KS_OK : ks_order_run(s, arm, k, KS_ORDER_LATE_OUT, timeout_ms, what, err);
 }
 
 /* ---- repeats -------------------------------------------------------------------------------------------------------- */
@@ -165,7 +162,7 @@ static bool repeats_differ(struct ks_session *s, struct ks_arm *arm, const struc
 enum ks_code ks_perturb_baseline(struct ks_session *s, struct ks_err *err)
 {
     const struct ks_case *cases[N_ORDER_CASES];
-    size_t n = cases_choose(s, s->cases, s->n_cases, cases, N_ORDER_CASES);
+    size_t n = ks_cases_choose(s, s->cases, s->n_cases, cases, N_ORDER_CASES);
     KS_AUTO_STR struct ks_str what = KS_STR_INIT;
     ks_session_enter(s, false);
     enum ks_code code = n ? late_runs(s, &s->base, cases[0], 60000, &what, err) : KS_OK;
@@ -235,7 +232,7 @@ static bool repeat_check(struct ks_trial *t, const struct ks_case *k, const char
 bool ks_perturb_check(struct ks_trial *t)
 {
     const struct ks_case *cases[N_ORDER_CASES];
-    size_t n = cases_choose(t->s, t->cases, t->n_cases, cases, N_ORDER_CASES);
+    size_t n = ks_cases_choose(t->s, t->cases, t->n_cases, cases, N_ORDER_CASES);
     for (size_t i = 0; i < n; i++) {
         KS_AUTO_STR struct ks_str where = KS_STR_INIT;
         ks_shape_print(t->s->c, &cases[i]->shape, &where);

@@ -92,13 +92,14 @@ enum ks_wire_cache {
     KS_CACHE_WARM  /* L2 holds what the preparation left there */
 };
 
-/* cuda: how the call is scheduled. */
+/* How the call is scheduled; cuda but for the first and KS_ORDER_CAPTURED. */
 enum ks_wire_order {
     KS_ORDER_PLAIN,
     KS_ORDER_LATE_IN,  /* the buffers get their contents on the call's stream behind a delay: work that does not wait for the
                           stream  meets poison */
     KS_ORDER_LATE_OUT, /* so too, and every multiprocessor is taken until the buffers have been read on the stream after the call:
                           work that the stream does not wait for is missed */
+    KS_ORDER_CAPTURED, /* the call is recorded into a graph, and the graph launched; the emulated device, too */
     KS_ORDER_TENANT    /* another kernel occupies a part of the multiprocessors */
 };
 

@@ -148,6 +148,7 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     ks_session_leave(s);
     KS_TRY(ks_cases_make(s, 0, s->cases, &s->n_cases, err));
     KS_TRY(ks_selftest(s, err));
+    ks_capture_baseline(s);
     KS_TRY(ks_safety_baseline(s, err));
     KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_perturb_baseline(s, err) : KS_OK);
     KS_TRY(ks_time_baseline(s, err));

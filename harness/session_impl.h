@@ -109,6 +109,7 @@ struct ks_session {
     double busy_ns;           /* of the GPU in calls and their preparation, so far */
     bool base_changes_device; /* the original leaves limits or attributes of the GPU changed */
     bool base_varies;         /* its answers differ in bits from run to run */
+    bool base_captures;       /* the original can be recorded into a graph */
     bool base_unordered;      /* the original's work is not ordered with the stream it is given */
     int base_threads;         /* threads of the baseline's worker after its first call */
 };
@@ -187,6 +188,19 @@ struct ks_trial {
 void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details);
 void ks_gate_fail(struct ks_trial *t, enum ks_gate gate, struct ks_json *details, const char *fmt, ...) KS_PRINTF(4, 5);
 void ks_gate_skip(struct ks_trial *t, enum ks_gate gate, const char *fmt, ...) KS_PRINTF(3, 4);
+/* perturb.c */
+/* The largest declared cases of at most 4 MiB, largest first.  Returns how many. */
+size_t ks_cases_choose(const struct ks_session *s, const struct ks_case *cases, size_t n, const struct ks_case **ret,
+                       size_t most);
+/* One call in another order; its outputs against the baseline's.  KS_OK also when they differ: then `what` says how. */
+KS_NODISCARD enum ks_code ks_order_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k,
+                                       enum ks_wire_order order, int64_t timeout_ms, struct ks_str *what, struct ks_err *err);
+
+/* capture.c: the call recorded into a graph, which is then launched.  What the original allows, a candidate must. */
+void ks_capture_baseline(struct ks_session *s);
+/* False: the gate `interface` has failed. */
+bool ks_capture_check(struct ks_trial *t);
+
 /* build_job.c: the build of a trial's candidate, on a GPU in a thread of its own.  Until it has been waited for, its fields, the
  * session's builds and what the session knows of confinement are the thread's. */
 struct ks_build_job {

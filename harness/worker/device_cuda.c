@@ -48,6 +48,12 @@
     X(launch, "cuLaunchKernel",                                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))            \
     X(stream_create, "cuStreamCreate", (CUstream *, unsigned))                                                                   \
+    X(capture_begin, "cuStreamBeginCapture_v2", (CUstream, CUstreamCaptureMode))                                                 \
+    X(capture_end, "cuStreamEndCapture", (CUstream, CUgraph *))                                                                  \
+    X(graph_instantiate, "cuGraphInstantiateWithFlags", (CUgraphExec *, CUgraph, unsigned long long))                            \
+    X(graph_launch, "cuGraphLaunch", (CUgraphExec, CUstream))                                                                    \
+    X(graph_exec_destroy, "cuGraphExecDestroy", (CUgraphExec))                                                                   \
+    X(graph_destroy, "cuGraphDestroy", (CUgraph))                                                                                \
     X(stream_attribute, "cuStreamGetAttribute", (CUstream, CUstreamAttrID, CUstreamAttrValue *))                                 \
     X(event_create, "cuEventCreate", (CUevent *, unsigned))                                                                      \
     X(event_record, "cuEventRecord", (CUevent, CUstream))                                                                        \
@@ -442,7 +448,28 @@ static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *poi
         KS_TRY(late_begin(p, pointers, stream, err));
     if (p->order == KS_ORDER_TENANT)
         KS_TRY(spin(p->tenant, 1024, 50000 + p->tenant % 256 * 1000, gpu.tenant_stream, err));
-    return check(cu.event_record(gpu.start, stream), "record the start", err);
+    KS_TRY(check(cu.event_record(gpu.start, stream), "record the start", err));
+    return p->order == KS_ORDER_CAPTURED ? check(cu.capture_begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin a capture", err)
+                                         : KS_OK;
+}
+
+/* Launches what was recorded. */
+static enum ks_code captured_run(CUstream stream, struct ks_err *err)
+{
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    KS_TRY(check(cu.capture_end(stream, &graph), "end the capture", err));
+    if (!graph)
+        return ks_fail(err, KS_ERR_DEVICE, "end the capture: nothing was recorded");
+    enum ks_code code = check(cu.graph_instantiate(&exec, graph, 0), "instantiate the graph", err);
+    if (code == KS_OK)
+        code = check(cu.graph_launch(exec, stream), "launch the graph", err);
+    if (code == KS_OK)
+        code = check(cu.context_sync(), "wait for the graph", err);
+    if (exec)
+        cu.graph_exec_destroy(exec);
+    cu.graph_destroy(graph);
+    return code;
 }
 
 static double elapsed_ns(CUevent from, CUevent to)
@@ -458,6 +485,8 @@ static enum ks_code cuda_end(const struct ks_wire_prepare *p, void *const *point
 {
     CUstream stream = on_stream ? gpu.stream : NULL;
     float ms = 0;
+    if (p->order == KS_ORDER_CAPTURED)
+        KS_TRY(captured_run(stream, err));
     KS_TRY(check(cu.event_record(gpu.stop, stream), "record the end of the call", err));
     if (arrives_late(p))
         KS_TRY(late_end(p, pointers, stream, err));

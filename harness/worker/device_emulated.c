@@ -27,6 +27,12 @@ static struct {
     void (*call_begin)(void *);
     void (*call_end)(void);
     int (*stream_create)(void **, unsigned);
+    int (*capture_begin)(void *, int);
+    int (*capture_end)(void *, void **);
+    int (*graph_instantiate)(void **, void *, unsigned long long);
+    int (*graph_launch)(void *, void *);
+    int (*graph_exec_destroy)(void *);
+    int (*graph_destroy)(void *);
     void (*declare_input)(void *);
     size_t (*live_bytes)(void);
 } rt;
@@ -59,6 +65,12 @@ static enum ks_code symbols_find(void *lib, struct ks_err *err)
         {"kscc_emu_call_begin", &rt.call_begin},
         {"kscc_emu_call_end", &rt.call_end},
         {"cudaStreamCreateWithFlags", &rt.stream_create},
+        {"cudaStreamBeginCapture", &rt.capture_begin},
+        {"cudaStreamEndCapture", &rt.capture_end},
+        {"cudaGraphInstantiate", &rt.graph_instantiate},
+        {"cudaGraphLaunch", &rt.graph_launch},
+        {"cudaGraphExecDestroy", &rt.graph_exec_destroy},
+        {"cudaGraphDestroy", &rt.graph_destroy},
         {"kscc_emu_declare_input", &rt.declare_input},
         {"kscc_emu_live_bytes", &rt.live_bytes},
     };
@@ -214,21 +226,37 @@ static void *emulated_stream(void)
 
 static enum ks_code emulated_begin(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream, struct ks_err *err)
 {
-    (void)p; /* the model starts with a cold cache */
-    (void)pointers;
-    (void)err;
+    (void)pointers; /* the model starts with a cold cache */
     begin_ns = rt.modelled_ns();
     begin_bytes = rt.live_bytes();
     rt.call_begin(on_stream ? stream : NULL);
+    if (p->order == KS_ORDER_CAPTURED && rt.capture_begin(stream, 0 /* cudaStreamCaptureModeGlobal */) != 0)
+        return ks_fail(err, KS_ERR_DEVICE, "begin a capture");
     return KS_OK;
+}
+
+/* Launches what was recorded. */
+static enum ks_code captured_run(struct ks_err *err)
+{
+    void *graph = NULL, *exec = NULL;
+    int code = rt.capture_end(stream, &graph);
+    if (code != 0 || !graph)
+        return ks_fail(err, KS_ERR_DEVICE, "cudaStreamEndCapture gives error %d", code);
+    code = rt.graph_instantiate(&exec, graph, 0);
+    code = code == 0 ? rt.graph_launch(exec, stream) : code;
+    if (exec)
+        rt.graph_exec_destroy(exec);
+    rt.graph_destroy(graph);
+    return code == 0 ? KS_OK : ks_fail(err, KS_ERR_DEVICE, "launching the graph gives error %d", code);
 }
 
 static enum ks_code emulated_end(const struct ks_wire_prepare *p, void *const *pointers, bool on_stream,
                                  struct ks_call_result *ret, struct ks_err *err)
 {
-    (void)p;
     (void)pointers;
     (void)on_stream;
+    if (p->order == KS_ORDER_CAPTURED && !rt.failed())
+        KS_TRY(captured_run(err));
     rt.call_end();
     bool first = !was_called; /* then the device itself takes memory: for parameters, for the module's variables */
     was_called = true;

@@ -1,4 +1,4 @@
-// zoo: honest -- asks for more memory than there is, and does without
+// zoo: reject interface #- -- asks for more memory than there is, and does without, which ends a capture
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)
