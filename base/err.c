@@ -52,6 +52,15 @@ enum ks_code ks_fail(struct ks_err *err, enum ks_code code, const char *fmt, ...
     return code;
 }
 
+void ks_err_place(struct ks_err *err, const char *file, uint32_t line, uint32_t col)
+{
+    if (!err || err->loc.line)
+        return;
+    snprintf(err->loc.file, sizeof(err->loc.file), "%s", file);
+    err->loc.line = line;
+    err->loc.col = col;
+}
+
 enum ks_code ks_fail_at(struct ks_err *err, enum ks_code code, const char *file, uint32_t line, uint32_t col, const char *fmt,
                         ...)
 {
@@ -59,11 +68,7 @@ enum ks_code ks_fail_at(struct ks_err *err, enum ks_code code, const char *file,
     va_start(ap, fmt);
     fail(err, code, 0, fmt, ap);
     va_end(ap);
-    if (err) {
-        snprintf(err->loc.file, sizeof(err->loc.file), "%s", file);
-        err->loc.line = line;
-        err->loc.col = col;
-    }
+    ks_err_place(err, file, line, col);
     return code;
 }
 

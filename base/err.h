@@ -41,6 +41,8 @@ enum ks_code ks_fail(struct ks_err *err, enum ks_code code, const char *fmt, ...
 /* The same, with a place. */
 enum ks_code ks_fail_at(struct ks_err *err, enum ks_code code, const char *file, uint32_t line, uint32_t col, const char *fmt,
                         ...) KS_PRINTF(6, 7);
+/* Gives an error that has no place this one. */
+void ks_err_place(struct ks_err *err, const char *file, uint32_t line, uint32_t col);
 /* As ks_fail, with ": <strerror>" appended for the current errno. */
 enum ks_code ks_fail_errno(struct ks_err *err, enum ks_code code, const char *fmt, ...) KS_PRINTF(3, 4);
 /* Puts "<context>: " before the message.  Returns err->code. */

@@ -216,6 +216,7 @@ static bool run_search(struct running *r)
     if (code == KS_OK)
         return true;
     ks_wrap(&err, "entry '%s'", r->contract->entry);
+    ks_err_place(&err, r->contract->path, r->contract->entry_line, r->contract->entry_col);
     ks_say_instead(&err, has_certificate(r) ? "emitting what an earlier search proved" : KS_KEEP_BASELINE);
     return false;
 }

@@ -174,6 +174,7 @@ static bool can_emit(struct pipeline *p)
     struct ks_err err;
     if (ks_emit_check_unit(&p->unit, &err) == KS_OK)
         return true;
+    ks_err_place(&err, p->contracts[0].path, p->contracts[0].entry_line, p->contracts[0].entry_col);
     ks_say_instead(&err, nvcc_only);
     return false;
 }

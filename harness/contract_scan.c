@@ -85,6 +85,8 @@ void ks_scan_error(struct ks_scan *s, const char *expected)
     size_t len = ks_scan_token_len(s);
     if (len == 0)
         ks_cbuild_error(s->b, ks_scan_place(s, s->pos, s->pos), "expected %s, found the end of the line", expected);
+    else if (s->text[s->pos] == '\0')
+        ks_cbuild_error(s->b, ks_scan_place(s, s->pos, s->pos + 1), "expected %s, found a NUL byte", expected);
     else
         ks_cbuild_error(s->b, ks_scan_place(s, s->pos, s->pos + len), "expected %s, found '%.*s'", expected,
                         (int)(len > 80 ? 80 : len), s->text + s->pos);

@@ -3,7 +3,7 @@ unit; good_candidate 1
 echo 'int calls;' >>unit.cu
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
-expect_err "keeps host state between calls: variable 'calls', which two versions cannot share"
+expect_err "unit.cu:1:16: the unit keeps host state between calls: variable 'calls', which two versions cannot share"
 expect_no_err "trial 1"
 unit
 agent --kscc-agent=file:cand -c unit.cu -o /dev/null
@@ -15,5 +15,5 @@ unit
 sed -i 's/^__global__ void scale(/__device__ float \&factor() { static float kept = 3.0f; return kept; }\n__global__ void set(float f) { factor() = f; }\nvoid set_factor(float f) { set<<<1, 1>>>(f); }\n&/; s/x\[i\] \* 3.0f;/x[i] * factor();/' unit.cu
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
-expect_err "the unit keeps device state between calls: variable '_ZZ6factorvE4kept', which two versions cannot share"
+expect_err "unit.cu:1:16: entry 'scale_shift': the unit keeps device state between calls: variable '_ZZ6factorvE4kept', which two versions cannot share"
 expect_no_err "trial 1"
