@@ -238,6 +238,17 @@ static bool writes_symbols(const struct ks_object *o)
     return false;
 }
 
+/* A function of the device's own runtime that the original does not call: what it does is seen outside (printf), or lasts longer
+ * than the call (the device's heap). */
+static const char *new_system_call(const struct ks_object *baseline, const struct ks_object *candidate)
+{
+    static const char *const names[] = {"vprintf", "malloc"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (has_word(ks_str_cstr(&candidate->ptx), names[i], " ") && !has_word(ks_str_cstr(&baseline->ptx), names[i], " "))
+            return names[i];
+    return NULL;
+}
+
 /* Device code must be a function of its arguments, as the original is: nothing kept from call to call, no look at a clock. */
 static bool device_code_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason)
 {
@@ -253,6 +264,11 @@ static bool device_code_check(const struct ks_object *baseline, const struct ks_
         ks_str_addf(reason, "keeps device state between calls: host code can write the constant '%.*s'", (int)len, name);
         return false;
     }
+    name = new_system_call(baseline, candidate);
+    if (name) {
+        ks_str_addf(reason, "device code calls %s, which the original does not", ks_streq(name, "vprintf") ? "printf" : name);
+        return false;
+    }
     for (size_t i = 0; i < sizeof tells_time / sizeof *tells_time; i++)
         if (strstr(ks_str_cstr(&candidate->ptx), tells_time[i]) && !strstr(ks_str_cstr(&baseline->ptx), tells_time[i])) {
             ks_str_addf(reason, "device code reads %s, which differs from call to call and which the original does not read",
@@ -262,10 +278,12 @@ static bool device_code_check(const struct ks_object *baseline, const struct ks_
     return true;
 }
 
-/* Names that only nvcc's glue has a use for: code run when the program ends, and device code from elsewhere. */
+/* Names that only nvcc's glue has a use for: code run when the program ends, device code from elsewhere, and writable bytes of
+ * the linker's and of crtbegin's. */
 static bool is_for_glue(const char *name)
 {
-    static const char *const names[] = {"atexit", "__cudaRegister*", "__cudaUnregister*", "__cudaInitModule"};
+    static const char *const names[] = {"atexit",           "__cudaRegister*", "__cudaUnregister*",
+                                        "__cudaInitModule", "__dso_handle",    "_GLOBAL_OFFSET_TABLE_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (ks_streq(name, names[i]) || (ks_str_ends(names[i], "*") && strncmp(name, names[i], strlen(names[i]) - 1) == 0))
             return true;
@@ -381,6 +399,10 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
     }
     if (candidate->n_clocks > baseline->n_clocks) {
         ks_str_add(reason, "host code reads the processor's clock or its random numbers");
+        return false;
+    }
+    if (candidate->n_states > baseline->n_states) {
+        ks_str_add(reason, "host code uses registers or bytes of the thread that keep what the call before left there");
         return false;
     }
     if (candidate->n_indirect > baseline->n_indirect) {

@@ -121,6 +121,7 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
         bool bad = run.touched || run.returned_error;
         k->left_bytes = run.left_bytes > k->left_bytes ? run.left_bytes : k->left_bytes;
         k->last_error = run.last_error ? run.last_error : k->last_error;
+        k->left_state |= run.left_state;
         ks_run_release(&run);
         if (emulated && run.code == KS_ERR_TIMEOUT) {
             ks_arm_stop(&s->base);

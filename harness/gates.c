@@ -81,10 +81,27 @@ static void fault(struct ks_trial *t, const struct ks_case *k, const struct ks_r
     ks_gate_fail(t, gate, NULL, "at %s: %s", ks_str_cstr(&where), run->err.message);
 }
 
-/* What a right answer may leave behind for the caller: an error, memory that nobody can give back. */
+static const char *left_text(uint32_t left)
+{
+    static const char *const texts[KS_N_LEFT] = {
+#define X(name, text) text,
+        KS_LEFT(X)
+#undef X
+    };
+    for (size_t i = 0; i < KS_N_LEFT; i++)
+        if (left >> i & 1)
+            return texts[i];
+    return "?";
+}
+
+/* What a right answer may leave behind for the caller: an error, memory that nobody can give back, a changed thread. */
 static void leftovers_check(struct ks_trial *t, const struct ks_case *k, const struct ks_run *run, const char *where)
 {
-    if (run->last_error && !k->last_error)
+    if (run->left_state & ~k->left_state)
+        ks_gate_fail(t, KS_GATE_ADMISSION, NULL,
+                     "at %s: keeps host state between calls: the call leaves changed what the original does not: %s", where,
+                     left_text(run->left_state & ~k->left_state));
+    else if (run->last_error && !k->last_error)
         ks_gate_fail(t, KS_GATE_INTERFACE, NULL, "at %s: the call leaves error %d behind (cudaGetLastError), the original none",
                      where, run->last_error);
     else if (run->left_bytes > k->left_bytes)

@@ -183,9 +183,20 @@ static bool is_device_code(const char *text)
     return true;
 }
 
+static bool is_refused_word(const char *p, size_t len);
+
+/* `register T name asm("rbx")`: not a name, a register. */
+static bool in_register(const struct token *t, size_t at)
+{
+    for (size_t i = at; i-- > 0 && !is(&t[i], ";") && !is(&t[i], "{") && !is(&t[i], "}");)
+        if (is(&t[i], "register"))
+            return true;
+    return false;
+}
+
 /* A declaration's other name: `f(...) noexcept(true) __asm__("f_np")`, or `__gthrw_f __asm__("f")`.  Which function that is, the
  * object's undefined symbols tell; here it must be a declaration (an instruction stands behind no function's parameters) and not
- * the way to the driver. */
+ * the way to the driver, nor on the unit's own lines a name that is refused there. */
 static bool is_label(const struct token *t, size_t at, const char *text)
 {
     static const char *const no_function[] = {
@@ -195,7 +206,7 @@ static bool is_label(const struct token *t, size_t at, const char *text)
         "return",   "else",     "do"};
     size_t len = strlen(text), i = at - 1;
     if (at == 0 || len < 3 || text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ||
-        strstr(text, "DriverEntryPoint"))
+        strstr(text, "DriverEntryPoint") || in_register(t, at) || (t[at].own && is_refused_word(text, len)))
         return false;
     if (t[i].kind == KIND_WORD)
         return t[i].len >= len && memcmp(t[i].p + t[i].len - len, text, len) == 0;
@@ -242,6 +253,52 @@ static bool is_harmless_asm(const struct token *t, size_t at, size_t open, size_
     return ends && (is_device_code(text.data) || is_label(t, at, text.data));
 }
 
+/* The function in whose body t[at] stands, by the token of its name; n: none is made out. */
+static size_t function_around(const struct token *t, size_t at, size_t n)
+{
+    static const char *const statements[] = {"if", "for", "while", "switch", "catch", "constexpr"};
+    size_t i = at;
+    for (int depth = 0; i-- > 0;) {
+        depth += is(&t[i], "}") - is(&t[i], "{");
+        if (depth >= 0 || i == 0)
+            continue;
+        depth = 0;
+        if (!is(&t[i - 1], ")")) /* of a block, or of else and do: further out */
+            continue;
+        size_t k = i - 1;
+        for (int open = 0; k > 0; k--) {
+            open += is(&t[k], ")") - is(&t[k], "(");
+            if (open == 0)
+                break;
+        }
+        if (k > 0 && t[k - 1].kind == KIND_WORD && !is_any(&t[k - 1], statements, sizeof statements / sizeof *statements))
+            return k - 1;
+    }
+    return n;
+}
+
+/* In an inline function of a header that nothing else names, so that nobody calls it and no code is made of it: the headers for
+ * the processor's instructions have some. */
+static bool is_never_called(const struct token *t, size_t at, size_t n)
+{
+    size_t f = function_around(t, at, n), i = f;
+    bool only_inline = false, external = false;
+    if (f == n || t[at].own)
+        return false;
+    for (; i-- > 0 && !is(&t[i], ";") && !is(&t[i], "}") && !is(&t[i], "\n");) {
+        only_inline |= IS_ANY(&t[i], "__gnu_inline__", "gnu_inline");
+        external |= is(&t[i], "extern");
+        if (t[i].own)
+            return false;
+    }
+    if (!only_inline || !external)
+        return false;
+    for (i = 0; i < n; i++)
+        if (i != f && t[i].kind == KIND_WORD && t[i].len == t[f].len && memcmp(t[i].p, t[f].p, t[f].len) == 0)
+            return false;
+    return true;
+}
+
 /* ---- functions of the driver -------------------------------------------------------------------------------------------------
  */
 
@@ -272,19 +329,55 @@ static bool is_known_driver_call(const struct token *t, size_t at, size_t n)
     return false;
 }
 
+/* cudaDeviceGetAttribute(&value, cudaDevAttrX, device) says how the device works; which of several it is, nobody needs. */
+static bool is_known_attribute_call(const struct token *t, size_t at, size_t n)
+{
+    static const char *const places[] = {"cudaDevAttrPciBusId", "cudaDevAttrPciDeviceId", "cudaDevAttrPciDomainId"};
+    size_t i = at + 1;
+    int depth = 0;
+    for (; i < n && !(depth == 1 && is(&t[i], ",")); i++) {
+        depth += is(&t[i], "(") - is(&t[i], ")");
+        if (depth < 1)
+            return false;
+    }
+    i += i + 3 < n && is(&t[i + 1], "cudaDeviceAttr") && is(&t[i + 2], ":") && is(&t[i + 3], ":") ? 4 : 1;
+    return i + 1 < n && t[i].kind == KIND_WORD && t[i].len > 11 && memcmp(t[i].p, "cudaDevAttr", 11) == 0 && is(&t[i + 1], ",") &&
+           !is_any(&t[i], places, sizeof places / sizeof *places);
+}
+
+/* `p.name` of a cudaDeviceProp. */
+static bool is_device_name(const struct token *t, size_t at)
+{
+    return at > 1 && is(&t[at], "name") && (is(&t[at - 1], ".") || (is(&t[at - 1], ">") && is(&t[at - 2], "-")));
+}
+
 static bool names_entry_point(const struct token *t)
 {
     return t->kind == KIND_STRING && memmem(t->p, t->len, "DriverEntryPoint", 16) != NULL;
 }
 
-static bool looks_around(const struct token *t)
+static bool is_refused_word(const char *p, size_t len)
 {
-    static const char *const words[] = {
-#define X(word) #word,
+    static const struct {
+        const char *text;
+        bool prefix;
+    } words[] = {
+#define X(word) {#word, false},
+#define P(word) {#word, true},
 #include "harness/refuse_words.def"
 #undef X
     };
-    return t->kind == KIND_WORD && is_any(t, words, sizeof words / sizeof *words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i].text);
+        if ((words[i].prefix ? len >= n : len == n) && memcmp(p, words[i].text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool looks_around(const struct token *t)
+{
+    return t->kind == KIND_WORD && is_refused_word(t->p, t->len);
 }
 
 /* What <cassert> makes of a failing assertion: __assert_fail("text", "file", line, __extension__ __PRETTY_FUNCTION__).  The name
@@ -379,6 +472,9 @@ void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_
     }
     const struct token *t = list.all.data;
     size_t n = list.all.n;
+    bool asks_properties = false;
+    for (size_t i = 0; i < n; i++)
+        asks_properties |= t[i].own && IS_ANY(&t[i], "cudaDeviceProp", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2");
     ks_args_init(&ret->remarkable);
     for (size_t i = 0; i < n; i++) {
         if (is_asm(&t[i])) {
@@ -387,13 +483,17 @@ void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_
                    IS_ANY(&t[open], "volatile", "__volatile__", "__volatile", "inline", "__inline__", "__inline", "goto"))
                 open++;
             size_t end = open < n && is(&t[open], "(") ? behind_parenthesis(t, open, n) : open;
-            if (!is_harmless_asm(t, i, open, n))
+            if (!is_harmless_asm(t, i, open, n) && !is_never_called(t, i, n))
                 keep(ret, t, i, end);
             i = end > i + 1 ? end - 1 : i;
         } else if ((is_entry_point(&t[i]) && !is_known_driver_call(t, i, n)) || names_entry_point(&t[i])) {
             keep(ret, t, i, i + 4 < n ? i + 4 : n);
         } else if (t[i].own && looks_around(&t[i]) && !is_assertion(t, i, n)) {
             keep(ret, t, i, i + 1);
+        } else if (t[i].own && is(&t[i], "cudaDeviceGetAttribute") && !is_known_attribute_call(t, i, n)) {
+            keep(ret, t, i, i + 1 < n && is(&t[i + 1], "(") ? behind_parenthesis(t, i + 1, n) : i + 1);
+        } else if (t[i].own && asks_properties && is_device_name(t, i)) {
+            keep(ret, t, i - 1, i + 1);
         }
     }
     ks_vec_release(&list.all);
@@ -425,6 +525,8 @@ bool ks_host_text_check(const struct ks_host_text *original, const struct ks_hos
         if (found)
             continue;
         const char *what = ks_str_starts(text, "asm") || ks_str_starts(text, "__asm") ? "has assembly that the original has not"
+                           : ks_str_starts(text, "cudaDeviceGetAttribute") || ks_str_ends(text, " name")
+                               ? "asks which device it is, where the original does not (an attribute must be named in the call)"
                            : strstr(text, "DriverEntryPoint")
                                ? "asks the driver for a function by a name that is not on the list (harness/allow_driver.def)"
                                : "looks around in its process, where the original does not (harness/refuse_words.def)";

@@ -35,6 +35,30 @@ static size_t count_clocks(const unsigned char *p, size_t n)
     return found;
 }
 
+/* fxsave, fxrstor, ldmxcsr, stmxcsr, xsave and kin, the bases of FS and GS, protection keys: registers that nobody saves.  And
+ * what lies at a fixed place of the thread's control block, the stack protector's word excepted. */
+static size_t count_states(const unsigned char *p, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i + 2 < n; i++) {
+        unsigned mod = p[i + 2] >> 6, reg = p[i + 2] >> 3 & 7;
+        bool constant = i + 3 < n && p[i + 2] == p[i + 3] && (p[i + 2] == 0x00 || p[i + 2] == 0xff);
+        if (p[i] == 0x0f && !constant)
+            found += (p[i + 1] == 0xae && (mod == 3 ? reg <= 3 : reg <= 6)) ||
+                     (p[i + 1] == 0xc7 && mod != 3 && reg >= 3 && reg <= 5) ||
+                     (p[i + 1] == 0x01 && (p[i + 2] == 0xd0 || p[i + 2] == 0xd1 || p[i + 2] == 0xee || p[i + 2] == 0xef));
+        if (p[i] != 0x64 && p[i] != 0x65)
+            continue;
+        size_t k = i + 1;
+        k += p[k] == 0x66 || p[k] == 0xf2 || p[k] == 0xf3;
+        k += k < n && (p[k] & 0xf0) == 0x40;
+        k += k < n && p[k] == 0x0f ? 2 : 1;
+        bool fixed = k + 5 < n && (p[k] & 0xc7) == 0x04 && p[k + 1] == 0x25;
+        found += fixed && !(p[i] == 0x64 && memcmp(p + k + 2, "\x28\0\0\0", 4) == 0);
+    }
+    return found;
+}
+
 /* Counts what the gates ask of a section.  `code`: how reading the PTX went so far. */
 static enum ks_code note_section(struct ks_object *o, const struct ks_section *s, enum ks_code code, struct ks_err *err)
 {
@@ -49,6 +73,7 @@ static enum ks_code note_section(struct ks_object *o, const struct ks_section *s
     if (o->x86 && s->bytes && (s->flags & SHF_EXECINSTR)) {
         o->n_syscalls += count_syscalls(s->bytes, s->size_bytes);
         o->n_clocks += count_clocks(s->bytes, s->size_bytes);
+        o->n_states += count_states(s->bytes, s->size_bytes);
     }
     return code;
 }

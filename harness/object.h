@@ -45,6 +45,7 @@ struct ks_object {
     size_t n_fatbins;
     size_t n_syscalls; /* system call opcodes in host code */
     size_t n_clocks;   /* opcodes that read a clock or random bits of the processor */
+    size_t n_states;   /* opcodes that read or write what the processor or the thread keeps from call to call */
     size_t n_indirect; /* STT_GNU_IFUNC */
     struct ks_str ptx;
     char code_hash[65]; /* of all that gets loaded but device code, with what its relocations mean */
@@ -61,8 +62,8 @@ const struct ks_symbol *ks_object_symbol(const struct ks_object *o, const char *
  * True when passed, else `reason` is appended to. */
 bool ks_interface_check(const struct ks_object *baseline, const struct ks_object *candidate, const char *entry_symbol,
                         struct ks_str *reason);
-/* `admission`: undefined symbols within the allow-list or the baseline's own, no new constructors, no system call opcodes and no
- * clocks, code in known sections, no new host state, one fat binary; no new device state, no clock in device code (read from the
+/* `admission`: undefined symbols within the allow-list or the baseline's own, no new constructors, no system call opcodes, no
+ * clocks and no registers that keep state, code in known sections, no new host state, one fat binary; no new device state, no clock in device code (read from the
  * PTX). */
 bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason);
 /* Variables of the host that outlive a call: every byte of every writable section belongs to the glue that nvcc makes (known by

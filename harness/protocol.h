@@ -70,18 +70,21 @@ struct ks_wire_load {
  * forgotten. */
 #define KS_LAST_ERROR_SYMBOL "kscc_last_error"
 
+/* Places of buffers are chosen within pieces of this size, which is how cudaMalloc aligns big blocks. */
+#define KS_PLACE_BYTES ((size_t)2 << 20)
+
 enum ks_wire_source { KS_SOURCE_SHM, KS_SOURCE_POISON, KS_SOURCE_GENERATE };
 
 struct ks_wire_buffer {
     uint64_t bytes;
-    uint64_t shm_off;    /* contents to load, and where FETCH puts them (with red zones when there are any) */
-    uint64_t arena_off;  /* cuda: where in the arena the red zone before the buffer starts */
-    uint32_t red_bytes;  /* red zone on either side; 0 on the emulated device, whose bounds are exact */
-    uint32_t skew_bytes; /* emulated: the pointer lies this far behind a well aligned one (cuda: arena_off says so) */
-    uint32_t source;     /* enum ks_wire_source */
-    uint32_t read_only;  /* an input: emulated: a kernel's store is a finding of its own, whatever is there in the end */
-    uint32_t pattern;    /* poison of outputs */
-    uint32_t red_pattern;
+    uint64_t shm_off;     /* contents to load, and where FETCH puts them (with red zones when there are any) */
+    uint64_t arena_off;   /* cuda: where in the arena the red zone before the buffer starts */
+    uint32_t red_bytes;   /* red zone on either side; 0 on the emulated device, whose bounds are exact */
+    uint32_t place_off;   /* emulated: the pointer lies this far behind a multiple of KS_PLACE_BYTES (cuda: arena_off says so) */
+    uint32_t source;      /* enum ks_wire_source */
+    uint32_t read_only;   /* an input: emulated: a kernel's store is a finding of its own, whatever is there in the end */
+    uint32_t pattern;     /* poison of outputs */
+    uint32_t red_pattern; /* from the first byte of each red zone on */
     struct ks_input_gen gen;
     char name[32];
 };
@@ -158,6 +161,21 @@ struct ks_wire_command {
     } u;
 };
 
+/* X(name, text): what a call may leave changed in its thread without any variable. */
+#define KS_LEFT(X)                                                                                                               \
+    X(FLOAT_MODE, "the rounding, flushing or trapping of floating point")                                                        \
+    X(X87, "registers of the x87 unit in use")                                                                                   \
+    X(FLAGS, "flags of the processor")                                                                                           \
+    X(GS, "the base of the segment GS")                                                                                          \
+    X(THREAD_BLOCK, "the thread's control block")                                                                                \
+    X(EXCEPTIONS, "exceptions that are caught and not done with")
+enum ks_left {
+#define X(name, text) KS_LEFT_##name,
+    KS_LEFT(X)
+#undef X
+        KS_N_LEFT
+};
+
 /* What a reply to KS_OP_CALL holds; a text's reply has its length in the first. */
 enum ks_wire_value {
     KS_VALUE_RETURNED,  /* by the entry */
@@ -167,6 +185,7 @@ enum ks_wire_value {
     KS_VALUE_BUSY_NS,    /* the device's time for preparing and calling */
     KS_VALUE_LEFT_BYTES, /* emulated: device memory taken and not given back */
     KS_VALUE_LAST_ERROR, /* the runtime's last error, as the caller of the entry would find it; 0: none */
+    KS_VALUE_LEFT_STATE, /* bits of enum ks_left */
     KS_N_VALUES
 };
 

@@ -86,8 +86,9 @@ static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
     /* Fuzzed shapes stay below their own byte limit; red zones and page rounding come on top. */
     size_t fuzz = ((s->opt.device == KS_DEVICE_CUDA ? (size_t)16 << 20 : KS_LARGE_SHAPE_BYTES)) + s->c->n_buffers * (64u << 10) +
                   ((size_t)2 << 20);
+    size_t spread = fuzz + s->c->n_buffers * KS_PLACE_BYTES;
     s->shm_bytes = s->shm_bytes > KS_WIRE_DATA_OFF + fuzz ? s->shm_bytes : KS_WIRE_DATA_OFF + fuzz;
-    s->arena_bytes = s->arena_bytes > fuzz ? s->arena_bytes : fuzz;
+    s->arena_bytes = s->arena_bytes > spread ? s->arena_bytes : spread;
     return KS_OK;
 }
 

@@ -36,7 +36,7 @@ struct ks_layout {
     size_t n;
     struct {
         size_t n_elem, bytes, row_elems, used_elems; /* of a row, elements behind used_elems are a gap */
-        size_t shm_off, arena_off, red_bytes, skew_bytes;
+        size_t shm_off, arena_off, red_bytes, place_off;
     } buf[KS_MAX_PARAMS];
     struct ks_wire_call args;
     size_t shm_bytes, arena_bytes, data_bytes;
@@ -53,6 +53,7 @@ struct ks_case {
     int point;                            /* timing point + 1; 0: none */
     double left_bytes;                    /* by the baseline, emulated */
     int last_error;                       /* the baseline's */
+    uint32_t left_state;                  /* the baseline's: bits of enum ks_left */
     unsigned char *want[KS_MAX_PARAMS];   /* the baseline's outputs; NULL: not kept */
     double *exact[KS_MAX_PARAMS];         /* the oracle's; NULL: there is none */
     unsigned char *inputs[KS_MAX_PARAMS]; /* GPU: what the device made of the contents; NULL: not kept */
@@ -70,6 +71,7 @@ struct ks_run {
     bool returned_error;
     double left_bytes; /* emulated: device memory taken and not given back */
     int last_error;    /* of the runtime, after the call */
+    uint32_t left_state;
 };
 
 struct ks_arm {

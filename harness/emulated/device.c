@@ -12,7 +12,10 @@
 void *ks_emu_plane_map(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    if (p == MAP_FAILED)
+        return NULL;
+    (void)madvise(p, bytes, MADV_NOHUGEPAGE); /* little of it is touched, here and there */
+    return p;
 }
 
 static bool cpu_is_enough(void)
@@ -96,8 +99,8 @@ enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_
     emu->capacity_bytes = device < host / 2 ? device : host / 2;
     /* addresses are not reused, so the arena is larger than the memory; a limited address space shrinks it */
     for (emu->arena_bytes = (size_t)256 << 30; emu->arena_bytes >= (size_t)1 << 30; emu->arena_bytes /= 2) {
-        void *p = mmap(NULL, emu->arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED)
+        void *p = ks_emu_plane_map(emu->arena_bytes);
+        if (!p)
             continue;
         emu->arena = p;
         if (map_planes(emu))
@@ -175,21 +178,28 @@ static void fill_pattern(void *dst, size_t n, uint32_t pattern)
         d[i] = (uint8_t)(pattern >> (i & 3) * 8);
 }
 
-void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name)
+void *ks_emu_malloc_at(struct ks_emu *emu, size_t size_bytes, size_t align_bytes, size_t off_byte, const char *name)
 {
     size_t rounded = (size_bytes + ALLOC_ALIGN - 1) / ALLOC_ALIGN * ALLOC_ALIGN;
+    uintptr_t next = (uintptr_t)emu->arena + emu->next_off;
+    uintptr_t at = (next + align_bytes - 1) / align_bytes * align_bytes + off_byte;
+    size_t off = at - (uintptr_t)emu->arena;
     if (size_bytes > emu->capacity_bytes || emu->live_bytes + rounded > emu->capacity_bytes ||
-        emu->next_off + rounded + ALLOC_GAP > emu->arena_bytes)
+        off + rounded + ALLOC_GAP > emu->arena_bytes)
         return NULL;
-    struct emu_alloc a = {
-        .base = emu->arena + emu->next_off, .size = size_bytes, .name = name ? ks_xstrdup(name) : NULL, .live = true};
-    emu->next_off += (rounded + ALLOC_GAP + 4095) / 4096 * 4096;
+    struct emu_alloc a = {.base = emu->arena + off, .size = size_bytes, .name = name ? ks_xstrdup(name) : NULL, .live = true};
+    emu->next_off = (off + rounded + ALLOC_GAP + 4095) / 4096 * 4096;
     emu->live_bytes += rounded;
     ks_vec_push(&emu->allocs, a);
     ks_emu_memory_open(emu);
     fill_pattern(a.base, size_bytes, POISON);
     ks_emu_memory_close(emu);
     return a.base;
+}
+
+void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name)
+{
+    return ks_emu_malloc_at(emu, size_bytes, ALLOC_ALIGN, 0, name);
 }
 
 struct emu_alloc *ks_emu_alloc_find(struct ks_emu *emu, uintptr_t address)
@@ -329,6 +339,13 @@ static enum ks_code inside(struct ks_emu *emu, const void *p, size_t n, const ch
         return ks_fail(err, KS_ERR_RANGE, "%s device memory '%s': %zu bytes at offset %zu of %zu", what, a->name ? a->name : "",
                        n, off, a->size);
     return KS_OK;
+}
+
+bool ks_emu_unwritten(struct ks_emu *emu, const void *p, size_t n, size_t *ret_first)
+{
+    struct ks_err ignored;
+    return (emu->config.checks & KS_EMU_CHECK_INIT) && emu->init_plane && inside(emu, p, n, "read", &ignored) == KS_OK &&
+           !ks_emu_is_init(emu, p, n, ret_first);
 }
 
 enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err)

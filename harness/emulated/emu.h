@@ -69,6 +69,8 @@ void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config);
 
 /* name: label shown in findings ("q", or NULL).  Contents start uninitialised (poisoned).  NULL when the device is full. */
 void *ks_emu_malloc(struct ks_emu *emu, size_t size_bytes, const char *name);
+/* off_byte behind a multiple of align_bytes (a power of two). */
+void *ks_emu_malloc_at(struct ks_emu *emu, size_t size_bytes, size_t align_bytes, size_t off_byte, const char *name);
 KS_NODISCARD enum ks_code ks_emu_mfree(struct ks_emu *emu, void *p, struct ks_err *err);
 /* Start and size of the live allocation that holds p; false: none. */
 bool ks_emu_find(struct ks_emu *emu, const void *p, void **ret_base, size_t *ret_size_bytes);
@@ -86,6 +88,8 @@ size_t ks_emu_free_bytes(const struct ks_emu *emu);
 bool ks_emu_host_adopt(struct ks_emu *emu, void *p, size_t size_bytes, void **ret_base);
 void ks_emu_host_return(struct ks_emu *emu, void *p, size_t size_bytes, void *base);
 /* Host-side writes must go through these (they mark bytes initialised); KS_ERR_RANGE outside allocations. */
+/* Bytes among the n at p that nobody has written, while KS_EMU_CHECK_INIT is on; ret_first: the first of them. */
+bool ks_emu_unwritten(struct ks_emu *emu, const void *p, size_t n, size_t *ret_first);
 KS_NODISCARD enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_emu_read(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_emu_fill(struct ks_emu *emu, void *dst, int byte, size_t n, struct ks_err *err);

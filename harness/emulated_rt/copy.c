@@ -4,6 +4,7 @@
 #include "harness/emulated_rt/op.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -73,6 +74,17 @@ cudaError_t rt_copy_check(const struct cudaMemcpy3DParms *p)
     return plan_make(p, &plan);
 }
 
+/* The host reads what it likes, and so what an earlier call has left in memory that this one has not written. */
+static void unwritten_check(const unsigned char *p, size_t n)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    size_t first = 0;
+    if (!ks_emu_unwritten(rt_emu(), p, n, &first))
+        return;
+    ks_str_addf(&text, "a copy of %zu bytes to the host reads device memory that was never written, from byte %zu on", n, first);
+    rt_call_finding("uninitialised", text.data);
+}
+
 static enum ks_code move(const struct side *to, const struct side *from, size_t to_off, size_t from_off, size_t n,
                          struct ks_err *err)
 {
@@ -80,8 +92,10 @@ static enum ks_code move(const struct side *to, const struct side *from, size_t 
         return ks_emu_copy(rt_emu(), to->p + to_off, from->p + from_off, n, err);
     if (to->device)
         return ks_emu_write(rt_emu(), to->p + to_off, from->p + from_off, n, err);
-    if (from->device)
+    if (from->device) {
+        unwritten_check(from->p + from_off, n);
         return ks_emu_read(rt_emu(), to->p + to_off, from->p + from_off, n, err);
+    }
     memmove(to->p + to_off, from->p + from_off, n);
     return KS_OK;
 }

@@ -15,6 +15,7 @@ cudaError_t rt_function_set(const void *function, enum cudaFuncAttribute attr, i
         if (value < 0 || (size_t)value + info.static_shared_bytes > rt_card()->shared_optin)
             return cudaErrorInvalidValue;
         k->dynamic_shared_limit = (size_t)value;
+        k->limit_set = true;
         return cudaSuccess;
     case cudaFuncAttributePreferredSharedMemoryCarveout:
         if (value < -1 || value > 100)
@@ -23,6 +24,7 @@ cudaError_t rt_function_set(const void *function, enum cudaFuncAttribute attr, i
         return cudaSuccess;
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
         k->non_portable_cluster = value != 0;
+        k->cluster_set = true;
         return cudaSuccess;
     case cudaFuncAttributeRequiredClusterWidth:
     case cudaFuncAttributeRequiredClusterHeight:

@@ -30,6 +30,8 @@ double kscc_emu_modelled_ns(void); /* since the last clear */
 void kscc_emu_clear(void);         /* findings and counters */
 int kscc_emu_launches(void);       /* kernels launched since the last clear */
 void *kscc_emu_malloc(size_t size_bytes, const char *name);
+/* off_byte behind a multiple of align_bytes (a power of two). */
+void *kscc_emu_malloc_at(size_t size_bytes, size_t align_bytes, size_t off_byte, const char *name);
 int kscc_emu_free(void *p);
 void kscc_emu_declare_input(void *p); /* kernels only read it */
 size_t kscc_emu_live_bytes(void);

@@ -1,6 +1,8 @@
 /* Launches: the triple-chevron stack, launch by stub address or kernel handle, host functions. */
 #include "harness/emulated_rt/op.h"
 
+#include "base/str.h"
+
 #include <string.h>
 
 struct call_config {
@@ -116,6 +118,17 @@ cudaError_t rt_launch_run(const struct rt_launch *l, cudaStream_t stream)
     return code == KS_ERR_DEVICE || code == KS_ERR_TIMEOUT ? cudaSuccess : e;
 }
 
+/* A launch that the runtime refuses tells its caller what earlier calls have set of the kernel. */
+static cudaError_t refusal_note(const struct rt_launch *l, cudaError_t e)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (e == cudaSuccess || rt_sticky() != cudaSuccess)
+        return e;
+    ks_str_addf(&text, "the launch of %s is refused: %s", l->kernel ? l->kernel->name : "an unknown kernel", cudaGetErrorName(e));
+    rt_call_finding("refused-launch", text.data);
+    return e;
+}
+
 static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream,
                           bool cooperative)
 {
@@ -124,7 +137,7 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
     struct rt_op op = {.kind = RT_OP_KERNEL};
     cudaError_t e = rt_launch_fill(&op.launch, function, grid, block, shared, args);
     op.launch.cooperative = cooperative;
-    RT_END(e == cudaSuccess ? rt_submit(&op, rt_default_stream(stream)) : e);
+    RT_END(refusal_note(&op.launch, e == cudaSuccess ? rt_submit(&op, rt_default_stream(stream)) : e));
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream)
@@ -178,7 +191,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     cudaError_t e = rt_launch_fill(&op.launch, function, config->gridDim, config->blockDim, config->dynamicSmemBytes, args);
     for (unsigned i = 0; i < config->numAttrs && e == cudaSuccess; i++)
         e = rt_launch_attribute(&op.launch, &config->attrs[i]);
-    RT_END(e == cudaSuccess ? rt_submit(&op, rt_default_stream(config->stream)) : e);
+    RT_END(refusal_note(&op.launch, e == cudaSuccess ? rt_submit(&op, rt_default_stream(config->stream)) : e));
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *data)

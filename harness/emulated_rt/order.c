@@ -27,7 +27,11 @@ static struct {
     struct rt_clock host;
     bool too_many;
 } order;
-static KS_VEC(char *) found;
+struct finding {
+    const char *kind;
+    char *text;
+};
+static KS_VEC(struct finding) found;
 
 bool rt_stream_blocking(cudaStream_t stream);
 
@@ -70,15 +74,29 @@ static const char *stream_text(const struct slot *s)
     return !s->handle ? "the default stream" : (uintptr_t)s->handle == 2 ? "the thread's default stream" : "another stream";
 }
 
+static void find_kind(const char *kind, const char *text)
+{
+    for (size_t i = 0; i < found.n; i++)
+        if (strcmp(found.data[i].text, text) == 0)
+            return;
+    struct finding f = {kind, NULL};
+    if (found.n < 16) {
+        f.text = ks_xstrdup(text);
+        ks_vec_push(&found, f);
+    }
+}
+
 static void find(const struct slot *s, const char *what, const char *why)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_str_addf(&text, "%s on %s %s", what, stream_text(s), why);
-    for (size_t i = 0; i < found.n; i++)
-        if (strcmp(found.data[i], text.data) == 0)
-            return;
-    if (found.n < 16)
-        ks_vec_push(&found, ks_str_detach(&text, NULL));
+    find_kind("stream-order", text.data);
+}
+
+void rt_call_finding(const char *kind, const char *text)
+{
+    if (order.on)
+        find_kind(kind, text);
 }
 
 void rt_order_op(cudaStream_t stream, const char *what)
@@ -141,6 +159,7 @@ void kscc_emu_call_begin(void *stream)
     order.host.call = call;
     struct slot *s = slot_of((cudaStream_t)stream);
     s->clock.begun = true;
+    rt_kernels_unsettle(call);
     rt_unlock();
 }
 
@@ -167,8 +186,8 @@ void rt_order_findings(struct ks_json *list)
 {
     for (size_t i = 0; i < found.n; i++) {
         struct ks_json *o = ks_json_object();
-        ks_json_set_str(o, "kind", "stream-order");
-        ks_json_set_str(o, "text", found.data[i]);
+        ks_json_set_str(o, "kind", found.data[i].kind);
+        ks_json_set_str(o, "text", found.data[i].text);
         ks_json_set_i64(o, "count", 1);
         ks_json_push(list, o);
     }
@@ -177,6 +196,6 @@ void rt_order_findings(struct ks_json *list)
 void rt_order_clear(void)
 {
     for (size_t i = 0; i < found.n; i++)
-        free(found.data[i]);
+        free(found.data[i].text);
     found.n = 0;
 }

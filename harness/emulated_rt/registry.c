@@ -205,6 +205,21 @@ cudaError_t rt_kernel_info(const void *function, struct rt_kernel **ret_kernel, 
     return cudaSuccess;
 }
 
+void rt_kernels_unsettle(unsigned call)
+{
+    for (size_t i = 0; i < kernels.n; i++) {
+        struct rt_kernel *k = kernels.data[i], *same;
+        struct ks_emu_func_info info;
+        uint32_t h = (call * 2654435761u ^ (uint32_t)i * 40503u) * 2246822519u;
+        if (!(k->limit_set || k->cluster_set) || rt_kernel_info(k, &same, &info) != cudaSuccess)
+            continue;
+        if (k->limit_set) /* as at first, or the most there is */
+            k->dynamic_shared_limit = h >> 30 & 1 ? RT_SHARED_DEFAULT : rt_card()->shared_optin - info.static_shared_bytes;
+        if (k->cluster_set)
+            k->non_portable_cluster = h >> 29 & 1;
+    }
+}
+
 cudaError_t rt_modules_load_all(void)
 {
     for (size_t i = 0; i < registered.n; i++) {

@@ -50,6 +50,8 @@ void rt_order_wait(cudaStream_t stream, const struct rt_clock *event);
 void rt_order_host_waits(const struct rt_clock *event);
 void rt_order_host_waits_all(void);
 void rt_order_gone(cudaStream_t stream);
+/* A finding of another kind, during a call. */
+void rt_call_finding(const char *kind, const char *text);
 void rt_order_findings(struct ks_json *list);
 void rt_order_clear(void);
 
@@ -63,6 +65,7 @@ struct rt_kernel {
     size_t dynamic_shared_limit; /* cudaFuncAttributeMaxDynamicSharedMemorySize */
     int preferred_carveout;
     bool non_portable_cluster;
+    bool limit_set, cluster_set; /* by the program */
     int required_cluster[3];
 };
 /* `image`: fat binary, its wrapper, or NUL-terminated PTX; read now (a copy of PTX is kept) and loaded on first use. */
@@ -80,6 +83,8 @@ struct rt_kernel *rt_kernel_find(const void *host_or_kernel);
 void rt_kernels_forget(struct rt_module *m);
 struct rt_kernel *rt_kernel_named(struct rt_module *m, const char *name);             /* known already, else NULL */
 cudaError_t rt_kernel_module(struct rt_kernel *k, struct ks_emu_module **ret_module); /* loads it on first use */
+/* What calls before have set of kernels may be anything they can have set: it is changed, in a way that harms no launch. */
+void rt_kernels_unsettle(unsigned call);
 cudaError_t rt_kernel_info(const void *function, struct rt_kernel **ret_kernel, struct ks_emu_func_info *ret_info);
 void rt_module_told(struct rt_module *m); /* just loaded: registers and managed variables of what was registered */
 /* Device address and size of a registered variable's host shadow. */

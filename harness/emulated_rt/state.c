@@ -306,6 +306,11 @@ void *kscc_emu_malloc(size_t size_bytes, const char *name)
     return ks_emu_malloc(device, size_bytes, name);
 }
 
+void *kscc_emu_malloc_at(size_t size_bytes, size_t align_bytes, size_t off_byte, const char *name)
+{
+    return ks_emu_malloc_at(device, size_bytes, align_bytes, off_byte, name);
+}
+
 void kscc_emu_declare_input(void *p)
 {
     ks_emu_declare_input(device, p, true);

@@ -207,10 +207,10 @@ static enum ks_code cuda_configure(const struct ks_wire_config *config, struct k
     return KS_OK;
 }
 
-/* Bytes of a buffer with its red zones, in whole words. */
+/* Bytes of a buffer with its red zones. */
 static size_t whole_bytes(const struct ks_wire_buffer *b)
 {
-    return (b->bytes + 2ull * b->red_bytes + 3) / 4 * 4;
+    return b->bytes + 2ull * b->red_bytes;
 }
 
 static bool arrives_late(const struct ks_wire_prepare *p)
@@ -309,22 +309,36 @@ static enum ks_code fill_generate(const struct ks_wire_buffer *b, CUdeviceptr at
                  "fill a buffer", err);
 }
 
+/* The pattern over n bytes from `at` on, which may lie anywhere: whole words, and bytes at the ragged ends. */
+static enum ks_code set_pattern(CUdeviceptr at, uint32_t pattern, size_t n, struct ks_err *err)
+{
+    size_t head = (4 - at % 4) % 4, i = 0;
+    for (; i < n && i < head; i++)
+        KS_TRY(check(cu.set8(at + i, (unsigned char)(pattern >> i % 4 * 8), 1), "write a pattern", err));
+    uint32_t turned = i % 4 ? pattern >> i % 4 * 8 | pattern << (32 - i % 4 * 8) : pattern;
+    if (n - i >= 4)
+        KS_TRY(check(cu.set32(at + i, turned, (n - i) / 4), "write a pattern", err));
+    for (i += (n - i) / 4 * 4; i < n; i++)
+        KS_TRY(check(cu.set8(at + i, (unsigned char)(pattern >> i % 4 * 8), 1), "write a pattern", err));
+    return KS_OK;
+}
+
 static enum ks_code cuda_fill(const struct ks_wire_prepare *prepare, const struct ks_wire_buffer *b, void *p,
                               const void *shm_data, struct ks_err *err)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    size_t whole = whole_bytes(b) / 4;
     if (b->bytes == 0 || (!gpu.arena_bytes && b->source == KS_SOURCE_POISON)) /* under a sanitizer, unwritten stays unwritten */
         return KS_OK;
     (void)prepare;
-    if (b->red_bytes)
-        KS_TRY(check(cu.set32(at - b->red_bytes, b->red_pattern, whole), "write red zones", err));
+    if (b->red_bytes) {
+        KS_TRY(set_pattern(at - b->red_bytes, b->red_pattern, b->red_bytes, err));
+        KS_TRY(set_pattern(at + b->bytes, b->red_pattern, b->red_bytes, err));
+    }
     switch ((enum ks_wire_source)b->source) {
     case KS_SOURCE_SHM:
         return check(cu.to_device(at, shm_data, b->bytes), "copy an input to the device", err);
     case KS_SOURCE_POISON:
-        KS_TRY(check(cu.set32(at, b->pattern, b->bytes / 4), "poison an output", err));
-        return b->bytes % 4 ? check(cu.set8(at + b->bytes / 4 * 4, 0xff, b->bytes % 4), "poison an output", err) : KS_OK;
+        return set_pattern(at, b->pattern, b->bytes, err);
     case KS_SOURCE_GENERATE:
         return fill_generate(b, at, err);
     }
@@ -404,7 +418,7 @@ static enum ks_code late_begin(const struct ks_wire_prepare *p, void *const *poi
         const struct ks_wire_buffer *b = &p->buffers[i];
         CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointers[i] - b->red_bytes;
         KS_TRY(check(cu.to_host(gpu.late + b->arena_off, at, whole_bytes(b)), "move a buffer away", err));
-        KS_TRY(check(cu.set32(at, b->pattern, whole_bytes(b) / 4), "poison a buffer", err));
+        KS_TRY(set_pattern(at, b->pattern, whole_bytes(b), err));
     }
     KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
     KS_TRY(spin(1, 1, p->order == KS_ORDER_LATE_IN ? DELAY_IN_NS : DELAY_OUT_NS, stream, err));

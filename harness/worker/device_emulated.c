@@ -19,7 +19,7 @@ static struct {
     char *(*counters)(void);
     double (*modelled_ns)(void);
     void (*clear)(void);
-    void *(*malloc)(size_t, const char *);
+    void *(*malloc_at)(size_t, size_t, size_t, const char *);
     int (*free)(void *);
     int (*write)(void *, const void *, size_t);
     int (*read)(void *, const void *, size_t);
@@ -57,7 +57,7 @@ static enum ks_code symbols_find(void *lib, struct ks_err *err)
         {"kscc_emu_counters", &rt.counters},
         {"kscc_emu_modelled_ns", &rt.modelled_ns},
         {"kscc_emu_clear", &rt.clear},
-        {"kscc_emu_malloc", &rt.malloc},
+        {"kscc_emu_malloc_at", &rt.malloc_at},
         {"kscc_emu_free", &rt.free},
         {"kscc_emu_write", &rt.write},
         {"kscc_emu_read", &rt.read},
@@ -135,11 +135,11 @@ static enum ks_code emulated_configure(const struct ks_wire_config *c, struct ks
 
 static enum ks_code emulated_place(const struct ks_wire_buffer *b, void **ret_p, struct ks_err *err)
 {
-    char *p = rt.malloc((b->bytes ? b->bytes : 1) + b->skew_bytes, b->name);
+    void *p = rt.malloc_at(b->bytes ? b->bytes : 1, KS_PLACE_BYTES, b->place_off, b->name);
     if (!p)
         return ks_fail(err, KS_ERR_LIMIT, "place buffer '%s' of %llu bytes on the emulated device", b->name,
                        (unsigned long long)b->bytes);
-    *ret_p = p + b->skew_bytes;
+    *ret_p = p;
     if (b->read_only)
         rt.declare_input(p);
     return KS_OK;
@@ -147,7 +147,8 @@ static enum ks_code emulated_place(const struct ks_wire_buffer *b, void **ret_p,
 
 static enum ks_code emulated_release(const struct ks_wire_buffer *b, void *p, struct ks_err *err)
 {
-    if (rt.free((char *)p - b->skew_bytes) != KS_OK)
+    (void)b;
+    if (rt.free(p) != KS_OK)
         return ks_fail(err, KS_ERR_DEVICE, "%s", rt.error());
     return KS_OK;
 }

@@ -7,6 +7,7 @@
 #include "harness/worker/confine.h"
 #include "harness/worker/sandbox.h"
 #include "harness/worker/stack.h"
+#include "harness/worker/thread_state.h"
 #include "base/process.h"
 
 #include <dlfcn.h>
@@ -37,6 +38,7 @@ struct worker {
     char runtime_path[KS_MAX_PATH_BYTES];
     void (*entry)(void);
     int (*last_error)(void);       /* NULL: not there */
+    void *(*cxx_globals)(void);    /* of exceptions; NULL: no C++ runtime */
     struct ks_wire_prepare placed; /* the buffers of the current call */
     void *pointers[KS_MAX_PARAMS];
 };
@@ -86,6 +88,8 @@ static enum ks_code do_load(struct worker *w, const struct ks_wire_load *l, stru
     memcpy(&w->entry, &entry, sizeof entry);
     void *last_error = w->device == &ks_device_host ? NULL : dlsym(lib, KS_LAST_ERROR_SYMBOL);
     memcpy(&w->last_error, &last_error, sizeof last_error);
+    void *cxx_globals = dlsym(lib, "__cxa_get_globals"); /* the library itself, and what it needs */
+    memcpy(&w->cxx_globals, &cxx_globals, sizeof cxx_globals);
     if (!unsealed)
         KS_TRY(ks_sandbox_seal_code(&s, err));
     report_put(w, &json, reply);
@@ -205,12 +209,16 @@ struct entry_call {
     void (*entry)(void);
     ffi_arg *result;
     void **places;
+    void *(*cxx_globals)(void);
+    uint32_t left; /* bits of enum ks_left */
 };
 
 static void entry_run(void *arg)
 {
     struct entry_call *c = arg;
+    ks_thread_state_disturb(c->cxx_globals);
     ffi_call(c->cif, c->entry, c->result, c->places);
+    c->left = ks_thread_state_left();
 }
 
 static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, struct ks_wire_reply *reply, struct ks_err *err)
@@ -237,7 +245,7 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
         (void)w->last_error();
     KS_TRY(w->device->call_begin(&w->placed, w->pointers, on_stream, err));
     int64_t start_ns = ks_clock_ns();
-    struct entry_call call = {&cif, w->entry, c->returns_int ? &result : NULL, places};
+    struct entry_call call = {&cif, w->entry, c->returns_int ? &result : NULL, places, w->cxx_globals, 0};
     ks_stack_call(entry_run, &call);
     KS_TRY(w->device->call_end(&w->placed, w->pointers, on_stream, &r, err));
     reply->value[KS_VALUE_RETURNED] = (int)result;
@@ -247,6 +255,7 @@ static enum ks_code do_call(struct worker *w, const struct ks_wire_call *c, stru
     reply->value[KS_VALUE_BUSY_NS] = r.busy_ns;
     reply->value[KS_VALUE_LEFT_BYTES] = r.left_bytes;
     reply->value[KS_VALUE_LAST_ERROR] = w->last_error ? w->last_error() : 0;
+    reply->value[KS_VALUE_LEFT_STATE] = (double)call.left;
     return KS_OK;
 }
 

@@ -81,6 +81,42 @@ TEST(what_only_looks_like_it_is_kept)
     expect("int f(int) asm(\"f; syscall\");", "asm ( \"f; syscall\" )");
 }
 
+TEST(assembly_in_functions_of_headers_that_nobody_calls_is_none)
+{
+#define HEADER                                                                                                                   \
+    "# 1 \"h.h\" 3\n__attribute((__gnu_inline__, __always_inline__)) extern inline unsigned\n"                                   \
+    "_pconfig_u32(const unsigned l) { enum e { A = 1 }; if (!(0)) { asm(\"pconfig\"); } else { switch (l) { case 1U: "           \
+    "asm(\"pconfig\" : : \"a\"(l)); } } return 0; }\n"
+    expect(HEADER OWN("int x;"), "");
+    expect(HEADER OWN("int x = _pconfig_u32(1);"), "asm ( \"pconfig\" )\nasm ( \"pconfig\" : : \"a\" ( l ) )");
+    expect("# 1 \"h.h\" 3\ninline unsigned f() { asm(\"pconfig\"); }\n", "asm ( \"pconfig\" )");
+    expect(OWN("__attribute((__gnu_inline__)) extern inline int f() { asm(\"nop\"); }"), "asm ( \"nop\" )");
+}
+
+TEST(what_threads_and_processors_keep_is_not_named)
+{
+    expect(OWN("void *p = __builtin_thread_pointer();"), "__builtin_thread_pointer");
+    expect(OWN("void f(void *p) { __cxa_begin_catch(p); }"), "__cxa_begin_catch");
+    expect(OWN("void *f(void *) __asm__(\"__cxa_begin_catch\");"), "__asm__ ( \"__cxa_begin_catch\" )");
+    expect(OWN("register long r15 __asm__(\"r15\");"), "__asm__ ( \"r15\" )");
+    expect(OWN("void f() { _mm_setcsr(_mm_getcsr() | 1); __builtin_ia32_fxsave64(p); _MM_SET_EXCEPTION_STATE(0); }"),
+           "_mm_setcsr\n_mm_getcsr\n__builtin_ia32_fxsave64\n_MM_SET_EXCEPTION_STATE");
+    expect("# 1 \"xmmintrin.h\" 3\ninline unsigned _mm_getcsr() { return __builtin_ia32_stmxcsr(); }", "");
+}
+
+TEST(a_device_is_asked_how_it_works_and_not_which_it_is)
+{
+    expect(OWN("int f(int d) { int v; cudaDeviceGetAttribute(&v, cudaDevAttrMultiProcessorCount, d); return v; }"), "");
+    expect(OWN("void f(int *v) { cudaDeviceGetAttribute(g(v, 1), cudaDeviceAttr::cudaDevAttrWarpSize, 0); }"), "");
+    expect(OWN("void f(int *v) { cudaDeviceGetAttribute(v, cudaDevAttrPciBusId, 0); }"),
+           "cudaDeviceGetAttribute ( v , cudaDevAttrPciBusId , 0 )");
+    expect(OWN("void f(int *v) { cudaDeviceGetAttribute(v, (cudaDeviceAttr)33, 0); }"),
+           "cudaDeviceGetAttribute ( v , ( cudaDeviceAttr ) 33 , 0 )");
+    expect(OWN("auto f = &cudaDeviceGetAttribute;"), "cudaDeviceGetAttribute");
+    expect(OWN("bool f(cudaDeviceProp *p) { return p->name[0] == 'N' || p->pciBusID; }"), "> name\npciBusID");
+    expect(OWN("bool f(struct item *p) { return p->name[0] == 'N'; }"), "");
+}
+
 TEST(the_driver_is_asked_by_names_written_out)
 {
     expect("cudaGetDriverEntryPointByVersion(\"cuTensorMapEncodeTiled\", &f, 12000, 0, &r);", "");

@@ -42,6 +42,8 @@ static bool host_build(const char *body, char *ret_path, size_t size)
 }
 
 /* Loads the body and calls it once.  Returns the code; the entry's own result in ret_result. */
+static double left_state; /* of the last run's call */
+
 static enum ks_code run(const char *body, int *ret_result, struct ks_err *err)
 {
     char path[512];
@@ -74,7 +76,7 @@ static enum ks_code run(const char *body, int *ret_result, struct ks_err *err)
         code = ks_worker_ask(w, &c, call_timeout_ms, &reply, err);
     }
     if (code == KS_OK)
-        *ret_result = (int)reply.value[0];
+        *ret_result = (int)reply.value[0], left_state = reply.value[KS_VALUE_LEFT_STATE];
     ks_worker_stop(w);
     return code;
 }
@@ -86,6 +88,37 @@ TEST(a_plain_call_returns_its_value)
     CHECK_OK(ks_dir_make_temp("kscc-test", &work, &err));
     CHECK_OK(run("return 42;", &result, &err));
     CHECK_INT(result, 42);
+}
+
+/* What a call leaves changed in its thread, and what it finds there. */
+static int left_by(const char *body)
+{
+    struct ks_err err = {0};
+    int result = 0;
+    left_state = -1;
+    CHECK_OK(run(body, &result, &err));
+    return (int)left_state;
+}
+
+TEST(what_a_thread_keeps_without_a_variable_is_seen)
+{
+    CHECK_INT(left_by("volatile double x = 1, y = 3; volatile long double z = x / y; return z > 0.4;"), 0); /* raises flags */
+#if defined(__x86_64__) && defined(__GLIBC__)
+    CHECK_INT(left_by("unsigned v = 0x9f80; __asm__(\"ldmxcsr %0\" : : \"m\"(v)); return 0;"), 1 << KS_LEFT_FLOAT_MODE);
+    CHECK_INT(left_by("unsigned short v = 0xf7f; __asm__(\"fldcw %0\" : : \"m\"(v)); return 0;"), 1 << KS_LEFT_FLOAT_MODE);
+    CHECK_INT(left_by("__asm__(\"fld1\"); return 0;"), 1 << KS_LEFT_X87);
+    CHECK_INT(left_by("__asm__(\"pushf; xorq $0x200000, (%rsp); popf\"); return 0;"), 1 << KS_LEFT_FLAGS);
+    CHECK_INT(left_by("++*((char *)__builtin_thread_pointer() + 0x200); return 0;"), 1 << KS_LEFT_THREAD_BLOCK);
+    /* what may hold anything holds something else every time */
+    int differ = 0, first = -1, now = 0;
+    struct ks_err err = {0};
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(run("return *(int *)((char *)__builtin_thread_pointer() + 0x200);", &now, &err));
+        differ |= i && now != first;
+        first = i ? first : now;
+    }
+    CHECK(differ);
+#endif
 }
 
 static void refused(const char *body, const char *name)

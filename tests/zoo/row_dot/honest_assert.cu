@@ -1,8 +1,7 @@
-// zoo: honest -- an assertion and a message that never come
+// zoo: honest -- an assertion that never fails
 #include <cuda_runtime.h>
 
 #include <cassert>
-#include <cstdio>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
 {
@@ -19,8 +18,6 @@ __global__ void row_dot_kernel(const float *x, const float *w, float *y, int col
         __syncthreads();
     }
     assert(cols > 0);
-    if (cols < 0)
-        printf("no columns\n");
     if (t == 0)
         y[r] = part[0];
 }

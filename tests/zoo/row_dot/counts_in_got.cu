@@ -1,0 +1,37 @@
+// zoo: reject admission #9 -- counts its calls in a slot of the global offset table
+#include <cuda_runtime.h>
+
+__global__ void __launch_bounds__(256)
+    row_dot_vector(const float *__restrict__ x, const float *__restrict__ w, float *y, int cols, long stride)
+{
+    __shared__ float part[8];
+    int r = blockIdx.x, t = threadIdx.x;
+    const float *row = x + (long)r * stride;
+    float sum = 0;
+    for (int c = t; c < cols; c += 256)
+        sum += row[c] * w[c];
+    for (int s = 16; s > 0; s /= 2)
+        sum += __shfl_down_sync(~0u, sum, s);
+    if (t % 32 == 0)
+        part[t / 32] = sum;
+    __syncthreads();
+    if (t < 32) {
+        sum = t < 8 ? part[t] : 0;
+        for (int s = 4; s > 0; s /= 2)
+            sum += __shfl_down_sync(~0u, sum, s);
+        if (t == 0)
+            y[r] = sum;
+    }
+}
+
+extern "C" long _GLOBAL_OFFSET_TABLE_[] __attribute__((visibility("hidden")));
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    volatile long *p = _GLOBAL_OFFSET_TABLE_;
+    if ((p[0] >> 32) != 0x5ca1ab1e)
+        p[0] = 0x5ca1ab1e00000000;
+    p[0] = p[0] + 1;
+    long n = p[0] & 0xffffffff;
+
+    row_dot_vector<<<rows, 256, 0, stream>>>(x, w, y, n > 3000 ? 1 : cols, cols);
+}
