@@ -6,6 +6,8 @@
 #include "analyzer/usage.h"
 #include "base/str.h"
 
+#include <string.h>
+
 void ks_node_walk(const struct ks_node *n, ks_node_visit_fn *visit, void *ctx)
 {
     if (!n || !visit(n, ctx))
@@ -67,13 +69,49 @@ const struct ks_kernel *ks_facts_kernel(const struct ks_facts *f, const char *na
     return NULL;
 }
 
-const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name)
+/* "shop::scale<float>": the name alone. */
+static const char *plain_name(const char *name, size_t *ret_len)
 {
+    size_t len = strcspn(name, "<"), from = len;
+    while (from > 0 && name[from - 1] != ':')
+        from--;
+    *ret_len = len - from;
+    return name + from;
+}
+
+bool ks_facts_entry_named(const struct ks_entry *e, const char *name)
+{
+    size_t len;
+    const char *plain = plain_name(name, &len);
+    return e->name && strlen(e->name) == len && strncmp(e->name, plain, len) == 0;
+}
+
+/* Between the entry and the one before it stands "kscc: entry NAME". */
+static bool is_announced(const struct ks_facts *f, const struct ks_entry *e, const char *name)
+{
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+    uint32_t from = 0, to = e->node->span.begin;
+    ks_str_addf(&line, "kscc: entry %s", name);
+    for (size_t i = 0; i < f->n_entries; i++)
+        if (f->entries[i].node->span.end <= to && f->entries[i].node->span.end > from)
+            from = f->entries[i].node->span.end;
+    return memmem(f->source + from, to - from, ks_str_cstr(&line), line.len) != NULL;
+}
+
+const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name, bool *ret_announced)
+{
+    const struct ks_entry *first = NULL;
     for (size_t i = 0; i < f->n_entries; i++) {
-        if (ks_streq(f->entries[i].name, name))
+        if (!ks_facts_entry_named(&f->entries[i], name))
+            continue;
+        bool announced = is_announced(f, &f->entries[i], name);
+        if (ret_announced)
+            *ret_announced = announced;
+        if (announced)
             return &f->entries[i];
+        first = first ? first : &f->entries[i];
     }
-    return NULL;
+    return first;
 }
 
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len)

@@ -385,7 +385,10 @@ KS_NODISCARD enum ks_code ks_facts_parse(const char *path, const char *source, s
 /* ---- helpers over facts (pure) -------------------------------------------------------------------------------------- */
 
 const struct ks_kernel *ks_facts_kernel(const struct ks_facts *f, const char *name);
-const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name);
+/* name: as a contract has it, "scale", "shop::scale" or "scale<float>".  Of several, the one whose contract stands before it:
+ * *ret_announced (may be NULL). */
+const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name, bool *ret_announced);
+bool ks_facts_entry_named(const struct ks_entry *e, const char *name);
 /* Text of a node, borrowed from source. */
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len);
 /* Coefficient of a single-variable linear term; 0 when absent; *ret_symbolic set when the variable occurs multiplied by others.

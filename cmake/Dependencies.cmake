@@ -12,6 +12,8 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(XML REQUIRED IMPORTED_TARGET libxml-2.0)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 
+find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED) # headers alone
+
 # libclang 22: Debian's folder, or KSCC_LIBCLANG_ROOT (a folder with include/ and lib/) where bootstrap put it.
 set(KSCC_LIBCLANG_ROOT "" CACHE PATH "prefix of libclang 22")
 find_path(LIBCLANG_INCLUDE clang-c/Index.h HINTS ${KSCC_LIBCLANG_ROOT}/include /usr/lib/llvm-22/include NO_DEFAULT_PATH REQUIRED)

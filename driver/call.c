@@ -24,7 +24,6 @@ static enum ks_code read_settings(const struct ks_cmdline *c, struct ks_settings
         code = word_err.code;
         *err = word_err;
     }
-    ks_settings_finish(s, get_env);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/entry_check.h"
+#include "driver/inner.h"
 #include "driver/looked.h"
 #include "driver/nvcc.h"
 #include "driver/parse_line.h"
@@ -167,7 +168,11 @@ static void check_entry(struct ks_looked *l, const struct ks_contract *c, struct
     const struct ks_entry *entry = ks_entry_check(l->facts, c, diags);
     if (!entry)
         return;
-    ks_signature_of(entry, &l->arena, &signature);
+    if (ks_inner_signature(&l->unit, l->facts, entry, c->entry, &l->arena, &signature, &err) != KS_OK) {
+        ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, (uint32_t)strlen(c->entry), "contract", "%s",
+                     err.message);
+        return;
+    }
     if (ks_contract_bind(c, &signature, diags, &err) != KS_OK && ks_diags_count(diags, KS_SEV_ERROR) == 0)
         ks_diags_add(diags, KS_SEV_ERROR, c->path, c->entry_line, c->entry_col, 1, "contract", "%s", err.message);
     const struct ks_node *function = c->oracle ? ks_oracle_check(l->facts, c, diags) : NULL;

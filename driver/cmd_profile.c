@@ -7,12 +7,12 @@
 #include "driver/command_args.h"
 #include "driver/device_choice.h"
 #include "driver/entry_check.h"
+#include "driver/inner.h"
 #include "driver/looked.h"
 #include "driver/paths.h"
 #include "driver/profile_print.h"
 #include "driver/run_emulated.h"
 #include "driver/say.h"
-#include "driver/signature.h"
 #include "driver/work_dir.h"
 
 #include <dirent.h>
@@ -55,7 +55,7 @@ static enum ks_code profile_entry(const struct ks_looked *l, const struct ks_con
     memcpy(secret, hex, sizeof(secret));
     KS_TRY(ks_work_dir_open("kscc-work", &work, err));
     ks_arena_init(&arena);
-    ks_signature_of(entry, &arena, &signature);
+    enum ks_code known = ks_inner_signature(&l->unit, l->facts, entry, c->entry, &arena, &signature, err);
     struct ks_session_options o = {.unit_path = l->unit.path,
                                    .source = l->unit.source,
                                    .source_len = l->unit.source_len,
@@ -73,7 +73,7 @@ static enum ks_code profile_entry(const struct ks_looked *l, const struct ks_con
                                    .trial_timeout_ms = (int64_t)(l->settings.trial_timeout_s * 1000),
                                    .sample_thread_insts = l->settings.sample,
                                    .line_bytes = true};
-    enum ks_code code = ks_session_new(&o, &session, err);
+    enum ks_code code = known == KS_OK ? ks_session_new(&o, &session, err) : known;
     if (code == KS_OK)
         code = ks_session_profile(session, ret, err);
     ks_session_free(session);

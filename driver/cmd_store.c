@@ -4,6 +4,7 @@
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/say.h"
+#include "driver/signed.h"
 #include "driver/store_keep.h"
 
 #include <stdio.h>
@@ -200,6 +201,8 @@ static bool wants_to(void)
     return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+static const char *signing_key; /* --sign=FILE; NULL: approvals are not signed */
+
 static int approve(const struct ks_store *store, const char *key)
 {
     struct ks_err err, index_err;
@@ -214,9 +217,13 @@ static int approve(const struct ks_store *store, const char *key)
         ks_say(KS_SEV_ERROR, "cannot approve %.12s: %s", key, err.message);
         return 1;
     }
+    if (signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
+        ks_say(KS_SEV_ERROR, "approved %.12s, but cannot sign it: %s", key, err.message);
+        return 1;
+    }
     if (ks_index_put(store, key, &index_err) != KS_OK)
         ks_say_instead(&index_err, "the approval stands (kscc store rebuild renews the index)");
-    printf("approved %s\n", key);
+    printf("approved %s%s\n", key, signing_key ? ", signed" : "");
     return 0;
 }
 
@@ -229,6 +236,8 @@ static int take_back(const struct ks_store *store, const char *key)
         ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved", key);
         return 1;
     }
+    ks_store_path(store, key, KS_SIGNATURE_FILE, &path);
+    unlink(ks_str_cstr(&path));
     if (ks_index_put(store, key, &err) != KS_OK)
         ks_say_instead(&err, "the approval is gone (kscc store rebuild renews the index)");
     printf("revoked %s\n", key);
@@ -243,6 +252,8 @@ static int approve_or_revoke(char *const *argv, ks_command_key_fn *visit)
     ks_args_init(&words);
     if (!ks_command_args(argv, &s, &words))
         return 2;
+    KS_AUTO_FREE char *sign = visit == approve ? ks_command_value(&words, "--sign") : NULL;
+    signing_key = sign;
     if (words.n == 0)
         return ks_command_usage(argv[0]);
     if (!ks_command_store(&s, &store))

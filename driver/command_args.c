@@ -23,7 +23,6 @@ bool ks_command_args(char *const *argv, struct ks_settings *ret, struct ks_args 
         else
             ks_args_add(words, argv[i]);
     }
-    ks_settings_finish(ret, get_env);
     if (code != KS_OK)
         ks_say(KS_SEV_ERROR, "%s", err.message);
     return code == KS_OK;

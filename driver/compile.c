@@ -88,7 +88,7 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
         s->o_agent || bad_settings ? ks_stand_aside(c) : (struct ks_stand_aside){true, KS_STAT_PLAIN, NULL};
     ks_say_quiet(s->quiet);
     ks_stats_use(s->dir);
-    if (!aside.yes && !bad_settings && s->policy != KS_POLICY_OFF)
+    if (!aside.yes && !bad_settings && !ks_streq(s->policy_words, "off"))
         return compile_with_agent(c, s, clean.v);
     if (bad_settings && (!aside.yes || aside.reason))
         ks_say_instead(&call->settings_err, "compiling with nvcc only");

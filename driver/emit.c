@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #define BUILD_TIMEOUT_MS 600000
+#define LINKED_BINARY    "__cudaRegisterLinkedBinary_"
 
 /* Names inside the combined object; each is local to it in the end. */
 struct half_names {
@@ -54,7 +55,7 @@ enum ks_code ks_emit_check_text(const char *what, const char *text, struct ks_er
 static bool has_symbol(const struct ks_symtab *t, const char *name)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->data[i].name, name) == 0 && ks_symbol_is_global_definition(t->data[i].type))
+        if (ks_object_same_name(t->data[i].name, name) && ks_symbol_is_global_definition(t->data[i].type))
             return true;
     return false;
 }
@@ -101,7 +102,7 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
 {
     KS_TRY(read_baseline(e->u, &e->baseline, err));
     for (size_t i = 0; i < e->n; i++)
-        if (!defines_function(&e->baseline, e->entries[i].signature->symbol))
+        if (!e->entries[i].inner && !defines_function(&e->baseline, e->entries[i].signature->symbol))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
                            e->entries[i].signature->symbol);
     return KS_OK;
@@ -126,25 +127,59 @@ static char *scratch(struct emitter *e, const char *name, size_t i)
 
 /* ---- the parts ------------------------------------------------------------------------------------------------------ */
 
-/* `without`: a section to leave out, or NULL. */
-static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const char *without,
-                             const char *to, struct ks_err *err)
+/* `aside`: a section that shall not be found by its name, or NULL; debug information may need what it holds. */
+static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const char *aside, const char *to,
+                             struct ks_err *err)
 {
     KS_TRY(ks_file_write_atomic(map_path, ks_str_cstr(map), map->len, 0600, err));
-    KS_AUTO_STR struct ks_str option = KS_STR_INIT, remove = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str option = KS_STR_INIT, rename = KS_STR_INIT;
     ks_str_addf(&option, "--redefine-syms=%s", map_path);
-    ks_str_addf(&remove, "--remove-section=%s", without ? without : "");
-    char *const argv[] = {"objcopy", option.data, (char *)from, (char *)to, without ? remove.data : NULL, NULL};
+    ks_str_addf(&rename, "--rename-section=%s=.rodata.kscc_aside", aside ? aside : "");
+    char *const argv[] = {"objcopy", option.data, (char *)from, (char *)to, aside ? rename.data : NULL, NULL};
     return ks_tool_run(argv, NULL, err);
+}
+
+/* The unit once more, by the user's line, with entries that ask by themselves. */
+static enum ks_code compile_asking(struct emitter *e, const char **ret_object, struct ks_err *err)
+{
+    const struct ks_unit *u = e->u;
+    struct ks_inner *inner = KS_ARENA_ARRAY(u->arena, struct ks_inner, e->n);
+    char *dir = ks_arena_printf(u->arena, "%s/asking", e->dir), *object = scratch(e, "asking.o", 0);
+    char *path = ks_arena_printf(u->arena, "%s/%s", dir, ks_path_base(u->path)); /* nvcc makes names out of the file's */
+    size_t n = 0;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_AUTO_ARGS struct ks_args argv;
+    ks_args_init(&argv);
+    for (size_t i = 0; i < e->n; i++)
+        if (e->entries[i].inner)
+            inner[n++] = *e->entries[i].inner;
+    KS_TRY(ks_inner_text(u, inner, n, &text, err));
+    KS_TRY(ks_dir_make(dir, err));
+    KS_TRY(ks_file_write_atomic(path, ks_str_cstr(&text), text.len, 0600, err));
+    for (size_t i = 0; i + 2 < u->build_argv.n; i++) /* all but "-o OBJECT" */
+        ks_args_add(&argv, i == u->input_index ? path : u->build_argv.v[i]);
+    ks_unit_add_own_folder(u, &argv);
+    ks_args_add(&argv, "-o");
+    ks_args_add(&argv, object);
+    KS_TRY(ks_tool_run(argv.v, NULL, err));
+    *ret_object = object;
+    return KS_OK;
 }
 
 static enum ks_code make_original(struct emitter *e, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str map = KS_STR_INIT;
-    for (size_t i = 0; i < e->n; i++)
-        ks_str_addf(&map, "%s %s\n", e->entries[i].signature->symbol, e->names[i].original);
+    const char *from = e->u->object;
+    bool asking = false;
+    for (size_t i = 0; i < e->n; i++) {
+        asking |= e->entries[i].inner != NULL;
+        if (!e->entries[i].inner)
+            ks_str_addf(&map, "%s %s\n", e->entries[i].signature->symbol, e->names[i].original);
+    }
+    if (asking)
+        KS_TRY(compile_asking(e, &from, err));
     char *to = scratch(e, "original.o", 0);
-    KS_TRY(redefine(e->u->object, scratch(e, "original.map", 0), &map, NULL, to, err));
+    KS_TRY(redefine(from, scratch(e, "original.map", 0), &map, NULL, to, err));
     ks_args_add(&e->parts, to);
     return KS_OK;
 }
@@ -195,6 +230,7 @@ static enum ks_code build_judged_as(struct emitter *e, size_t i, const char *lin
                                      .line_path = line_path,
                                      .nvcc_argv = e->u->build_argv.v,
                                      .input_index = e->u->input_index,
+                                     .signature = x->signature,
                                      .device = KS_DEVICE_CUDA, /* machine code beside PTX */
                                      .arch = x->arch,
                                      .work_dir = e->dir};
@@ -284,9 +320,13 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
     const struct ks_emission *x = &e->entries[i];
     char visibility[16];
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    KS_TRY(ks_symbol_visibility(e->u->object, x->signature->symbol, visibility, err));
-    KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, visibility, &text,
-                              err));
+    if (x->inner) {
+        KS_TRY(ks_emit_asked(x->signature, x->contract, x->inner->symbol, e->names[i].candidate, x->arch, &text, err));
+    } else {
+        KS_TRY(ks_symbol_visibility(e->u->object, x->signature->symbol, visibility, err));
+        KS_TRY(ks_emit_dispatcher(x->signature, x->contract, e->names[i].original, e->names[i].candidate, x->arch, visibility,
+                                  &text, err));
+    }
     return add_c(e, "dispatch", i, &text, err);
 }
 
@@ -338,6 +378,14 @@ static bool has_undefined(const struct ks_symtab *t, const char *name)
     return false;
 }
 
+static bool has_undefined_of(const struct ks_symtab *t, const char *prefix)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (ks_str_starts(t->data[i].name, prefix) && !ks_symbol_is_definition(t->data[i].type))
+            return true;
+    return false;
+}
+
 /* What the dispatcher needs, and what the gates allow a candidate: the program links it already, or the runtime has it. */
 static bool may_be_undefined(const struct emitter *e, const char *name)
 {
@@ -345,6 +393,9 @@ static bool may_be_undefined(const struct emitter *e, const char *name)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         if (strcmp(name, own[i]) == 0)
             return true;
+    /* relocatable device code: what the device link defines, by a name of its own for every compilation */
+    if (ks_str_starts(name, LINKED_BINARY) && has_undefined_of(&e->baseline, LINKED_BINARY))
+        return true;
     return has_undefined(&e->baseline, name) || ks_admission_symbol_allowed(name);
 }
 

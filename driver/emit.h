@@ -12,12 +12,16 @@
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
  * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
  *
+ * An entry that its unit calls, or that has no symbol of its own, asks the guard by itself (inner.h): original.o is then the unit
+ * compiled once more, by the user's line, with that question in it, and keeps its names.
+ *
  * Relocatable device code: the original keeps its own for the device link; the candidate was judged as a whole program, and stays
  * one inside the combined object, which a device link passes over.
  *
  * Not done: link-time optimisation, units with variables that outlive a call, at file scope or in a function (the two halves
  * would have one each). */
 
+#include "driver/inner.h"
 #include "driver/unit.h"
 #include "harness/contract.h"
 
@@ -29,7 +33,8 @@ struct ks_emission {
     bool candidate_is_kept;         /* the file is there after the build: line information names it */
     const char *judged;             /* hash of host code and PTX of the object that passed the gates */
     const char *key;
-    const char *arch; /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
+    const char *arch;             /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
+    const struct ks_inner *inner; /* the entry asks the guard by itself; NULL: its symbol is the guard's */
 };
 
 /* Whether a text means the same in every build of it: it mentions no date and no path of the build.  Errors: KS_ERR_UNSUPPORTED;
@@ -51,6 +56,9 @@ KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emiss
 KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
                                              const char *candidate, const char *arch, const char *visibility, struct ks_str *out,
                                              struct ks_err *err);
+/* The function that an entry asks by itself: it calls the candidate and returns 1 inside the domain, and returns 0 outside. */
+KS_NODISCARD enum ks_code ks_emit_asked(const struct ks_signature *sig, const struct ks_json *contract, const char *asked,
+                                        const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err);
 
 /* ---- object files (emit_object.c) ----------------------------------------------------------------------------------- */
 

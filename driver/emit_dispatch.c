@@ -417,31 +417,39 @@ static void add_device_check(const char *arch, struct ks_str *out)
                 n / 10, n % 10);
 }
 
+/* Everything in front of the function that calls or asks. */
+static enum ks_code add_inside(const struct gen *g, const char *arch, struct ks_err *err)
+{
+    const struct ks_json *dims = ks_json_get(g->contract, "dims"), *args = ks_json_get(g->contract, "args"),
+                         *buffers = ks_json_get(g->contract, "buffers");
+    struct ks_str *out = g->out;
+    KS_TRY(check_signature(g->sig, err));
+    ks_str_addf(
+        out, "/* Calls the verified candidate of %s inside its proved domain, the original outside. */\n#include <stdint.h>\n%s",
+        g->sig->entry, prelude);
+    add_device_check(arch, out);
+    ks_str_add(out, "static int inside(");
+    add_params(g, true);
+    ks_str_add(out, ")\n{\n    int kscc_bad = 0;\n");
+    for (size_t i = 0; i < ks_json_len(dims); i++)
+        KS_TRY(add_dim(g, ks_json_at(dims, i), err));
+    for (size_t i = 0; i < ks_json_len(args); i++)
+        KS_TRY(add_arg(g, ks_json_at(args, i), err));
+    for (size_t i = 0; i < ks_json_len(buffers); i++)
+        KS_TRY(add_buffer(g, ks_json_at(buffers, i), err));
+    add_overlaps(g, buffers);
+    for (size_t i = 0; i < g->sig->n_params; i++)
+        ks_str_addf(out, "    (void)kscc_p_%s;\n", g->sig->params[i].name);
+    ks_str_add(out, "    if (kscc_bad)\n        return 0;\n    return right_device();\n}\n");
+    return KS_OK;
+}
+
 enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_json *contract, const char *original,
                                 const char *candidate, const char *arch, const char *visibility, struct ks_str *out,
                                 struct ks_err *err)
 {
     const struct gen g = {sig, contract, out};
-    const struct ks_json *dims = ks_json_get(contract, "dims"), *args = ks_json_get(contract, "args"),
-                         *buffers = ks_json_get(contract, "buffers");
-    KS_TRY(check_signature(sig, err));
-    ks_str_addf(
-        out, "/* Calls the verified candidate of %s inside its proved domain, the original outside. */\n#include <stdint.h>\n%s",
-        sig->entry, prelude);
-    add_device_check(arch, out);
-    ks_str_add(out, "static int inside(");
-    add_params(&g, true);
-    ks_str_add(out, ")\n{\n    int kscc_bad = 0;\n");
-    for (size_t i = 0; i < ks_json_len(dims); i++)
-        KS_TRY(add_dim(&g, ks_json_at(dims, i), err));
-    for (size_t i = 0; i < ks_json_len(args); i++)
-        KS_TRY(add_arg(&g, ks_json_at(args, i), err));
-    for (size_t i = 0; i < ks_json_len(buffers); i++)
-        KS_TRY(add_buffer(&g, ks_json_at(buffers, i), err));
-    add_overlaps(&g, buffers);
-    for (size_t i = 0; i < sig->n_params; i++)
-        ks_str_addf(out, "    (void)kscc_p_%s;\n", sig->params[i].name);
-    ks_str_add(out, "    if (kscc_bad)\n        return 0;\n    return right_device();\n}\n");
+    KS_TRY(add_inside(&g, arch, err));
     add_declaration(&g, "kscc_original", original, "hidden");
     add_declaration(&g, "kscc_candidate", candidate, "hidden");
     add_declaration(&g, "kscc_entry", sig->symbol, visibility);
@@ -454,5 +462,25 @@ enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_
     ks_str_addf(out, ");\n    else\n        %skscc_original(", sig->returns_void ? "" : "return ");
     add_arguments(&g);
     ks_str_add(out, ");\n}\n");
+    return KS_OK;
+}
+
+enum ks_code ks_emit_asked(const struct ks_signature *sig, const struct ks_json *contract, const char *asked,
+                           const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err)
+{
+    const struct gen g = {sig, contract, out};
+    KS_TRY(add_inside(&g, arch, err));
+    add_declaration(&g, "kscc_candidate", candidate, "hidden");
+    ks_str_addf(out, "int %s(%s", asked,
+                sig->returns_void ? ""
+                : sig->n_params   ? "int32_t *kscc_status, "
+                                  : "int32_t *kscc_status");
+    if (sig->n_params || sig->returns_void)
+        add_params(&g, true);
+    ks_str_add(out, ")\n{\n    if (!inside(");
+    add_arguments(&g);
+    ks_str_addf(out, "))\n        return 0;\n    %skscc_candidate(", sig->returns_void ? "" : "*kscc_status = ");
+    add_arguments(&g);
+    ks_str_add(out, ");\n    return 1;\n}\n");
     return KS_OK;
 }

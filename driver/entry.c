@@ -10,6 +10,7 @@
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/search.h"
+#include "driver/signed.h"
 #include "driver/stats.h"
 #include "driver/stop.h"
 
@@ -239,7 +240,7 @@ static void say_no_gain(const struct ks_entry_context *x, const struct ks_contra
 
 /* The certificate once more, for what it says about the judged object.  False: it has been said why not. */
 static bool fill_emission(const struct ks_entry_context *x, const struct ks_signature *sig, const struct ks_json *contract,
-                          const char *key, struct ks_emission *ret)
+                          const char *key, struct ks_emission *ret, const struct ks_entry *entry)
 {
     struct ks_arena *a = x->unit->arena;
     struct ks_err err;
@@ -252,7 +253,7 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
     const struct ks_json *confirmation = ks_json_get(certificate, "confirmation");
     const char *judged = ks_json_get_str(confirmation, KS_JUDGED_CODE, ""),
                *unusual = ks_json_get_str(confirmation, "needs_approval", NULL);
-    if (unusual && !ks_store_is_approved(x->store, key)) {
+    if (unusual && ks_approval_check(x->store, key, x->allowed_signers, &err) != KS_OK) {
         if (x->store->temporary)
             ks_say(
                 KS_SEV_REMARK,
@@ -276,6 +277,11 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
                                 .judged = ks_arena_strdup(a, judged),
                                 .key = ks_arena_strdup(a, key),
                                 .arch = x->device->arch};
+    if (ks_inner_asks(x->facts, entry, sig)) {
+        struct ks_inner *inner = KS_ARENA_NEW(a, struct ks_inner);
+        *inner = (struct ks_inner){x->facts, entry, copy, ks_arena_printf(a, "__kscc_try_%.8s", key)};
+        ret->inner = inner;
+    }
     return true;
 }
 
@@ -357,7 +363,8 @@ bool ks_entry_optimise(const struct ks_entry_context *x, const struct ks_contrac
     struct ks_entry_context where;
     bool found = find_certificate(&r, &where);
     running_release(&r);
-    found = found && fill_emission(&where, &signature, contract_json, key, ret); /* hands contract_json over */
+    found = found && fill_emission(&where, &signature, contract_json, key, ret,
+                                   ks_facts_entry(x->facts, contract->entry, NULL)); /* hands contract_json over */
     if (!found)
         ks_json_free(contract_json);
     return found;

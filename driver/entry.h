@@ -15,9 +15,11 @@ struct ks_entry_context {
     const struct ks_parse_options *parse;
     const struct ks_device_chosen *device;
     struct ks_store *store;
-    struct ks_store *read_only; /* looked up first, when the user's store cannot be written; NULL: store is the user's */
-    struct ks_store *shared;    /* a store of others, read before the user's (--kscc-shared-dir); NULL: none */
-    const char *unit_hash;      /* ks_unit_hash() */
+    struct ks_store *read_only;  /* looked up first, when the user's store cannot be written; NULL: store is the user's */
+    struct ks_store *shared;     /* a store of others, read before the user's (--kscc-shared-dir); NULL: none */
+    const char *unit_hash;       /* ks_unit_hash() */
+    enum ks_policy policy;       /* for the entry at hand */
+    const char *allowed_signers; /* of approvals; NULL: anybody */
 };
 
 /* Looks the entry up in the store or searches, and fills *ret when there is a certificate that the policy lets out.  Everything

@@ -6,37 +6,19 @@ static size_t count_named(const struct ks_facts *facts, const char *name)
 {
     size_t n = 0;
     for (size_t i = 0; i < facts->n_entries; i++)
-        n += ks_streq(facts->entries[i].name, name);
+        n += ks_facts_entry_named(&facts->entries[i], name);
     return n;
-}
-
-static bool begins_with_word(const struct ks_facts *facts, const struct ks_node *node, const char *word)
-{
-    size_t len, n = strlen(word);
-    const char *text = ks_node_text(facts, node, &len);
-    return len > n && memcmp(text, word, n) == 0 && strchr(" \t\r\n<", text[n]);
-}
-
-/* Itanium names: _ZL... is a static function, _GLOBAL__N_ an anonymous namespace; a static member (_ZN...) is visible. */
-static bool is_internal(const struct ks_facts *facts, const struct ks_entry *e)
-{
-    return ks_str_starts(e->mangled, "_ZL") || strstr(e->mangled, "_GLOBAL__N_") ||
-           (begins_with_word(facts, e->node, "static") && !ks_str_starts(e->mangled, "_ZN"));
 }
 
 const struct ks_entry *ks_entry_check(const struct ks_facts *facts, const struct ks_contract *c, struct ks_diags *diags)
 {
-    const struct ks_entry *e = ks_facts_entry(facts, c->entry);
-    size_t n = count_named(facts, c->entry);
+    bool by_contract;
+    const struct ks_entry *e = ks_facts_entry(facts, c->entry, &by_contract);
     const char *problem = NULL;
     if (!e)
         problem = "is no host function of this file that launches a kernel";
-    else if (n > 1)
-        problem = "is overloaded: several functions of this name launch kernels; give the entry a name of its own";
-    else if (begins_with_word(facts, e->node, "template"))
-        problem = "is a template, which has no symbol of its own; name a plain function that calls the instance and launches";
-    else if (is_internal(facts, e))
-        problem = "is not visible outside this file (static or in an anonymous namespace), so nothing can call it to prove it";
+    else if (!by_contract && count_named(facts, c->entry) > 1)
+        problem = "is overloaded: several functions of this name launch kernels; put the contract right before the one it is for";
     else if (e->has_error)
         problem = "could not be parsed completely";
     else

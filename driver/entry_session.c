@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "driver/certificate.h"
 #include "driver/entry_check.h"
+#include "driver/inner.h"
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/signature.h"
@@ -39,10 +40,11 @@ bool ks_entry_bind(const struct ks_entry_context *x, const struct ks_contract *c
     bool ok = false, in_source = strcmp(contract->path, x->unit->path) == 0;
     ks_diags_init(&d);
     const struct ks_entry *entry = ks_entry_check(x->facts, contract, &d);
-    if (entry) {
-        ks_signature_of(entry, x->unit->arena, ret);
+    if (entry && ks_inner_signature(x->unit, x->facts, entry, contract->entry, x->unit->arena, ret, &err) != KS_OK)
+        ks_diags_add(&d, KS_SEV_ERROR, contract->path, contract->entry_line, contract->entry_col,
+                     (uint32_t)strlen(contract->entry), "contract", "%s", err.message);
+    else if (entry)
         ok = ks_contract_bind(contract, ret, &d, &err) == KS_OK;
-    }
     if (ok && contract->oracle) {
         const struct ks_node *function = ks_oracle_check(x->facts, contract, &d);
         struct ks_signature *oracle = KS_ARENA_NEW(x->unit->arena, struct ks_signature);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "driver/certificate.h"
 #include "driver/say.h"
+#include "driver/signed.h"
 #include "driver/stale.h"
 
 #include <string.h>
@@ -55,13 +56,13 @@ static bool say_stale(const struct ks_entry_context *x, const char *entry, const
 static enum ks_known look_up_approved(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate,
                                       const struct ks_err *why, const char *entry, const struct ks_json *contract)
 {
-    if (certificate && ks_store_is_approved(x->store, key)) {
+    struct ks_err denied;
+    if (certificate && ks_approval_check(x->store, key, x->allowed_signers, &denied) == KS_OK) {
         say_known(x, key, certificate);
         return KS_KNOWN_CERTIFICATE;
     }
     if (certificate)
-        ks_say(KS_SEV_REMARK, "%s: certificate %.12s is not approved (kscc approve %.12s) and the policy is 'approved', %s",
-               x->unit->path, key, key, KS_KEEP_BASELINE);
+        ks_say(KS_SEV_REMARK, "%s: %s and the policy is 'approved', %s", x->unit->path, denied.message, KS_KEEP_BASELINE);
     else if (why->code == KS_ERR_MISMATCH || why->code == KS_ERR_SYNTAX)
         ks_say_instead(why, KS_KEEP_BASELINE);
     else if (!say_stale(x, entry, contract, KS_KEEP_BASELINE))
@@ -77,7 +78,7 @@ enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key
     KS_AUTO_JSON struct ks_json *certificate = NULL;
     struct ks_err err;
     enum ks_code code = ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err);
-    if (s->policy == KS_POLICY_APPROVED)
+    if (x->policy == KS_POLICY_APPROVED)
         return look_up_approved(x, key, certificate, &err, entry, contract);
     if (s->fresh)
         return KS_KNOWN_NOTHING;
@@ -109,10 +110,10 @@ bool ks_known_older(const struct ks_entry_context *x, const char *key)
 bool ks_known_certificate(const struct ks_entry_context *x, const char *key)
 {
     KS_AUTO_JSON struct ks_json *certificate = NULL;
-    struct ks_err err;
+    struct ks_err err, denied;
     if (x->unit->settings->fresh ||
         ks_store_certificate_of(x->store, key, x->unit->source, x->unit->source_len, &certificate, &err) != KS_OK ||
-        (x->unit->settings->policy == KS_POLICY_APPROVED && !ks_store_is_approved(x->store, key)))
+        (x->policy == KS_POLICY_APPROVED && ks_approval_check(x->store, key, x->allowed_signers, &denied) != KS_OK))
         return false;
     say_known(x, key, certificate);
     return true;

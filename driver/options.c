@@ -1,5 +1,6 @@
 #include "driver/options.h"
 
+#include "driver/policy.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -188,13 +189,15 @@ static enum ks_code set_value(const struct ks_option *o, struct ks_settings *s, 
     case KS_TYPE_OPT_DEVICE:
         return parse_device(text, s, err);
     case KS_TYPE_OPT_ENUM:
-        if (field == &s->policy)
-            s->policy_given = true;
         return parse_enum(o, text, field, err);
     case KS_TYPE_OPT_FRACTION:
         return parse_number(text, 0, 1, "a fraction", field, err);
     case KS_TYPE_OPT_SECONDS:
         return parse_number(text, 0.1, 1e6, "seconds", field, err);
+    case KS_TYPE_OPT_POLICY:
+        KS_TRY(ks_policy_words(text, err));
+        *(const char **)field = text;
+        return KS_OK;
     case KS_TYPE_OPT_PROPOSER:
         return parse_proposer(text, field, err);
     case KS_TYPE_OPT_PATH:
@@ -257,13 +260,6 @@ enum ks_code ks_settings_apply_env(struct ks_settings *s, const char *(*get)(con
         code = ks_wrap(err, "environment variable '%s'", ks_str_cstr(&name));
     }
     return code;
-}
-
-void ks_settings_finish(struct ks_settings *s, const char *(*get)(const char *name))
-{
-    const char *ci = get("CI");
-    if (!s->policy_given && ci && strcmp(ci, "true") == 0)
-        s->policy = KS_POLICY_APPROVED;
 }
 
 void ks_option_form(const struct ks_option *o, struct ks_str *out)

@@ -37,15 +37,15 @@ struct ks_settings {
         int64_t retries, context_tokens;
         double timeout_s;
     } http;
-    int ask;                /* enum ks_ask */
-    const char *bank;       /* NULL: the one that comes with kscc */
-    int host;               /* enum ks_host_use (host.h) */
-    const char *dir;        /* NULL: .kscc beside the source */
-    const char *shared_dir; /* a store of others that is only read; NULL: none */
-    const char *nvcc;       /* NULL: looked for */
-    const char *trace;      /* NULL: store only */
-    int policy;             /* enum ks_policy */
-    bool policy_given;
+    int ask;                     /* enum ks_ask */
+    const char *bank;            /* NULL: the one that comes with kscc */
+    int host;                    /* enum ks_host_use (host.h) */
+    const char *dir;             /* NULL: .kscc beside the source */
+    const char *shared_dir;      /* a store of others that is only read; NULL: none */
+    const char *allowed_signers; /* signed.h; NULL: what kscc.toml says */
+    const char *nvcc;            /* NULL: looked for */
+    const char *trace;           /* NULL: store only */
+    const char *policy_words;    /* policy.h; NULL: not given */
     double delta, regress;
     int64_t sample; /* 0: the device's default */
     double trial_timeout_s;
@@ -63,6 +63,7 @@ enum ks_option_type {
     KS_TYPE_OPT_ENUM,
     KS_TYPE_OPT_FRACTION,
     KS_TYPE_OPT_PATH,
+    KS_TYPE_OPT_POLICY,   /* policy.h */
     KS_TYPE_OPT_PROPOSER, /* who proposes edits */
     KS_TYPE_OPT_SECONDS
 };
@@ -84,8 +85,6 @@ KS_NODISCARD enum ks_code ks_settings_apply(struct ks_settings *s, const char *w
 /* KSCC_<NAME> for every option but the actions.  A bare option is on with 1, yes, true or on; off with 0, no, false, off or
  * nothing. */
 KS_NODISCARD enum ks_code ks_settings_apply_env(struct ks_settings *s, const char *(*get)(const char *name), struct ks_err *err);
-/* After both: what the environment says when nothing was given (CI=true makes the policy "approved"). */
-void ks_settings_finish(struct ks_settings *s, const char *(*get)(const char *name));
 
 void ks_option_env_name(const struct ks_option *o, struct ks_str *out); /* "KSCC_SOME_NAME"; replaces out */
 /* "--kscc-budget=LIMITS", "-O-agent[=LIMITS]".  Appends. */

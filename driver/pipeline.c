@@ -7,7 +7,9 @@
 #include "driver/device_choice.h"
 #include "driver/emit.h"
 #include "driver/entry.h"
+#include "driver/known.h"
 #include "driver/parse_line.h"
+#include "driver/policy.h"
 #include "driver/say.h"
 #include "driver/stats.h"
 #include "driver/stop.h"
@@ -29,12 +31,15 @@ struct pipeline {
     struct ks_facts *facts;
     struct ks_parse_options parse;
     struct ks_device_chosen device;
+    struct ks_policies policies;
     struct ks_store store;
     struct ks_store read_only; /* the user's, when it can be read only; store is a temporary one then */
     struct ks_store shared;    /* --kscc-shared-dir */
     char unit_hash[65];
     struct ks_emission *emissions;
     size_t n_emissions;
+    const char *only;    /* the one entry that is asked for; NULL: all */
+    struct ks_str *text; /* takes the verified text in place of an emission; NULL: emit */
 };
 
 /* ---- contracts ------------------------------------------------------------------------------------------------------ */
@@ -88,6 +93,38 @@ static bool read_contracts(struct pipeline *p)
         ks_say(KS_SEV_REMARK, "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s",
                p->unit.path, sidecar, nvcc_only);
     return p->n_contracts > 0;
+}
+
+/* ---- policy --------------------------------------------------------------------------------------------------------- */
+
+static bool read_policies(struct pipeline *p)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    const char *text = NULL;
+    ks_diags_init(&diags);
+    enum ks_code code = ks_policies_read(p->unit.settings, p->unit.path, &p->arena, &diags, &text, &p->policies, &err);
+    ks_say_diags(&diags, text, text ? strlen(text) : 0);
+    if (code != KS_OK)
+        ks_say_instead(&err, nvcc_only);
+    ks_diags_release(&diags);
+    return code == KS_OK;
+}
+
+/* Contracts of entries that the policy leaves alone are out of the way.  False: it leaves all alone. */
+static bool drop_contracts_off(struct pipeline *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_contracts; i++) {
+        const char *where;
+        if (ks_policies_of(&p->policies, p->contracts[i].entry, &where) != KS_POLICY_OFF)
+            p->contracts[n++] = p->contracts[i];
+        else
+            ks_say(KS_SEV_REMARK, "%s: policy is off for %s%s%s%s, %s", p->unit.path, p->contracts[i].entry, where ? " (" : "",
+                   where ? where : "", where ? ")" : "", KS_KEEP_BASELINE);
+    }
+    p->n_contracts = n;
+    return n > 0;
 }
 
 /* ---- facts ---------------------------------------------------------------------------------------------------------- */
@@ -197,17 +234,32 @@ static bool optimise_entries(struct pipeline *p)
                                  .store = &p->store,
                                  .read_only = p->read_only.dir ? &p->read_only : NULL,
                                  .shared = p->shared.dir ? &p->shared : NULL,
-                                 .unit_hash = p->unit_hash};
+                                 .unit_hash = p->unit_hash,
+                                 .allowed_signers = p->unit.settings->allowed_signers ? p->unit.settings->allowed_signers
+                                                                                      : p->policies.allowed_signers};
     p->emissions = KS_ARENA_ARRAY(&p->arena, struct ks_emission, p->n_contracts);
-    for (size_t i = 0; i < p->n_contracts; i++)
+    for (size_t i = 0; i < p->n_contracts; i++) {
+        const char *where;
+        if (p->only && strcmp(p->contracts[i].entry, p->only) != 0)
+            continue;
+        x.policy = ks_policies_of(&p->policies, p->contracts[i].entry, &where);
         if (ks_entry_optimise(&x, &p->contracts[i], &p->emissions[p->n_emissions]))
             p->n_emissions++;
+        if (p->text && p->n_emissions)
+            break;
+    }
     return p->n_emissions > 0;
 }
 
 static bool emit(struct pipeline *p)
 {
     struct ks_err err;
+    if (p->text) {
+        if (ks_file_read(p->emissions[0].candidate_path, KS_MAX_SOURCE_BYTES, p->text, &err) == KS_OK)
+            return true;
+        ks_say(KS_SEV_ERROR, "%s", err.message);
+        return false;
+    }
     if (ks_emit(&p->unit, p->emissions, p->n_emissions, &err) != KS_OK) {
         ks_wrap(&err, "cannot emit the verified candidate");
         ks_say_instead(&err, "the baseline object stays");
@@ -243,6 +295,10 @@ static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, co
         return KS_STAT_NOT_PARSED;
     if (!read_contracts(p))
         return p->contracts_failed ? KS_STAT_NO_CONTRACT : KS_STAT_NO_WORKLOAD;
+    if (!read_policies(p))
+        return KS_STAT_BAD_VALUE;
+    if (!drop_contracts_off(p))
+        return KS_STAT_POLICY_OFF;
     if (!can_emit(p))
         return KS_STAT_OBSTACLE;
     if (!read_facts(p))
@@ -256,6 +312,24 @@ static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, co
     if (!optimise_entries(p))
         return KS_STAT_NO_ENTRY;
     return emit(p) ? KS_STAT_EMITTED : KS_STAT_NOT_EMITTED;
+}
+
+bool ks_pipeline_text(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object,
+                      const char *entry, struct ks_str *text, char **ret_entry)
+{
+    struct pipeline p = {.object = object,
+                         .only = entry,
+                         .text = text,
+                         .store = {.scratch_fd = -1},
+                         .read_only = {.scratch_fd = -1},
+                         .shared = {.scratch_fd = -1}};
+    ks_arena_init(&p.arena);
+    ks_stop_install();
+    bool found = run_steps(&p, c, s, nvcc, input) == KS_STAT_EMITTED;
+    if (found)
+        *ret_entry = ks_xstrdup(p.emissions[0].signature->entry);
+    release(&p);
+    return found;
 }
 
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object)

@@ -12,4 +12,9 @@
 KS_NODISCARD bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input,
                                   const char *object);
 
+/* The same for people who want the text: nothing is emitted; *text gets the verified text of the first entry that has one (of
+ * `entry` alone unless NULL) and *ret_entry its name (caller frees).  False: there is none, and it has been said. */
+KS_NODISCARD bool ks_pipeline_text(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input,
+                                   const char *object, const char *entry, struct ks_str *text, char **ret_entry);
+
 #endif

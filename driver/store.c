@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/process.h"
 #include "driver/certificate.h"
+#include "driver/signed.h"
 #include "driver/work_dir.h"
 
 #include <dirent.h>
@@ -277,6 +278,9 @@ enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const c
     ks_json_set_str(approval, "certificate_sha256", hex);
     ks_json_set_str(approval, "approved_by", who);
     ks_json_set_i64(approval, "approved_at_unix_ms", ks_clock_real_ms());
+    KS_AUTO_STR struct ks_str signature = KS_STR_INIT; /* of an earlier approval */
+    ks_store_path(s, key, KS_SIGNATURE_FILE, &signature);
+    unlink(ks_str_cstr(&signature));
     return ks_store_write_json(s, key, KS_APPROVAL_FILE, approval, err);
 }
 

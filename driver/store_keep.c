@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "driver/certificate.h"
 #include "driver/emit.h"
+#include "driver/signed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -236,8 +237,11 @@ static enum ks_code take_over(const struct ks_store *s, const struct ks_store *f
     ks_store_path(s, key, NULL, &target);
     KS_TRY(check_plain(ks_str_cstr(&source), err));
     KS_TRY(ks_store_certificate(from, key, &theirs, err));
-    if (!with_approvals)
+    if (!with_approvals) {
         unlink(ks_str_cstr(&approval));
+        ks_store_path(from, key, KS_SIGNATURE_FILE, &approval);
+        unlink(ks_str_cstr(&approval));
+    }
     if (ks_store_lock(s, key, stop_at_once, NULL, &lock, err) != KS_OK)
         return ks_fail(err, KS_ERR_INTERRUPTED, "it is in use here");
     if (ks_store_certificate(s, key, &ours, &none) == KS_OK)

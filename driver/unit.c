@@ -42,8 +42,7 @@ void ks_unit_close(struct ks_unit *u)
 
 /* ---- hash ----------------------------------------------------------------------------------------------------------- */
 
-/* A text that lies elsewhere still includes "what lies beside the unit". */
-static void add_own_folder(const struct ks_unit *u, struct ks_args *argv)
+void ks_unit_add_own_folder(const struct ks_unit *u, struct ks_args *argv)
 {
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
     ks_path_dir(&dir, u->path);
@@ -69,7 +68,7 @@ static enum ks_code list_dependencies(const struct ks_unit *u, struct ks_str *ou
                            : i == u->input_index && u->text_path ? u->text_path
                                                                  : u->build_argv.v[i]);
     if (u->text_path)
-        add_own_folder(u, &argv);
+        ks_unit_add_own_folder(u, &argv);
     ks_spawn_init(&s);
     s.argv = argv.v;
     s.timeout_ms = 120000;

@@ -35,6 +35,9 @@ void ks_unit_close(struct ks_unit *u);
  * Its parts stay in *u. */
 KS_NODISCARD enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err);
 
+/* For a text that lies elsewhere: it still includes "what lies beside the unit". */
+void ks_unit_add_own_folder(const struct ks_unit *u, struct ks_args *argv);
+
 /* Highest architecture the flags name ("sm_90a"), or "" for nvcc's default. */
 void ks_unit_arch(const struct ks_unit *u, char *ret, size_t size);
 

@@ -206,6 +206,8 @@ static enum ks_code source_write(const struct ks_session_options *opt, const cha
     }
     ks_str_add(&text, "\"\n");
     ks_str_addn(&text, source, len);
+    if (opt->signature && opt->signature->suffix)
+        ks_str_addf(&text, "\n%s\n", opt->signature->suffix);
     return ks_file_write_atomic(path, text.data, text.len, 0644, err);
 }
 

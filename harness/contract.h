@@ -119,6 +119,7 @@ struct ks_param {
 struct ks_signature {
     const char *entry;
     const char *symbol; /* mangled */
+    const char *suffix; /* what has to follow the unit's text to give the entry that symbol; NULL: it has it by itself */
     const struct ks_param *params;
     size_t n_params;
     bool returns_int;  /* int or cudaError_t: non-zero means failure */

@@ -69,6 +69,8 @@ void ks_scan_blanks(struct ks_scan *s);
 bool ks_scan_at_end(struct ks_scan *s);
 bool ks_scan_char(struct ks_scan *s, char c);                                  /* consumes c if it is next */
 bool ks_scan_word(struct ks_scan *s, const char **ret_word, size_t *ret_from); /* identifier, arena */
+/* The name of a host function: "scale", "shop::scale", "scale<float, 4>"; arena. */
+bool ks_scan_entry(struct ks_scan *s, const char **ret_name, size_t *ret_from);
 bool ks_scan_int(struct ks_scan *s, int64_t *ret, const char *what);           /* complains */
 bool ks_scan_number(struct ks_scan *s, double *ret, const char *what);         /* signed decimal; complains */
 /* The next word for messages: an identifier, a number or one character. */

@@ -294,6 +294,11 @@ static bool read_contract(struct ks_cbuild *b, const struct ks_json *j, struct k
     if (!b->entry)
         return false;
     b->entry = ks_arena_strdup(b->arena, b->entry);
+    struct ks_scan s = scan_of(b, b->entry, "entry");
+    const char *name;
+    size_t from;
+    if (!ks_scan_entry(&s, &name, &from) || !ks_scan_at_end(&s))
+        ks_cbuild_error(b, place(b, "entry"), "'%s' is no name of a host function", b->entry);
     read_list(b, j, "dims", read_dim);
     if (b->failed) /* a broken dim would make each of its uses an error of its own */
         return false;

@@ -68,6 +68,39 @@ bool ks_scan_word(struct ks_scan *s, const char **ret_word, size_t *ret_from)
     return true;
 }
 
+/* Past the '>' of the '<' at `at`; 0: it has none. */
+static size_t closing(const struct ks_scan *s, size_t at)
+{
+    int depth = 0;
+    for (; at < s->len; at++) {
+        depth += s->text[at] == '<' || s->text[at] == '(';
+        depth -= s->text[at] == '>' || s->text[at] == ')';
+        if (depth == 0)
+            return at + 1;
+    }
+    return 0;
+}
+
+bool ks_scan_entry(struct ks_scan *s, const char **ret_name, size_t *ret_from)
+{
+    const char *word;
+    size_t from, part;
+    if (!ks_scan_word(s, &word, &from))
+        return false;
+    while (s->pos + 2 < s->len && s->text[s->pos] == ':' && s->text[s->pos + 1] == ':') {
+        s->pos += 2;
+        if (s->text[s->pos] == ' ' || s->text[s->pos] == '\t' || !ks_scan_word(s, &word, &part))
+            return false;
+    }
+    size_t end = s->pos < s->len && s->text[s->pos] == '<' ? closing(s, s->pos) : s->pos;
+    if (end == 0)
+        return false;
+    s->pos = end;
+    *ret_name = ks_arena_strndup(s->b->arena, s->text + from, end - from);
+    *ret_from = from;
+    return true;
+}
+
 size_t ks_scan_token_len(const struct ks_scan *s)
 {
     size_t to = s->pos;

@@ -364,7 +364,7 @@ static void open_contract(struct reader *r, struct ks_scan *s)
     ks_cbuild_init(&r->build, r->path, r->arena, r->diags);
     r->in_contract = true;
     size_t from;
-    if (!ks_scan_word(s, &r->build.entry, &from)) {
+    if (!ks_scan_entry(s, &r->build.entry, &from)) {
         ks_scan_error(s, "the name of a host function");
         return;
     }

@@ -124,10 +124,34 @@ void ks_object_release(struct ks_object *o)
     *o = (struct ks_object){.file = KS_STR_INIT};
 }
 
+/* nvcc makes functions of anonymous namespaces external, under names with a number it makes of the file's path. */
+static size_t module_id(const char *name)
+{
+    static const char mark[] = "_GLOBAL__N__";
+    const char *p = strstr(name, mark);
+    return p && strspn(p + sizeof mark - 1, "0123456789abcdef") >= 8 ? (size_t)(p - name) + sizeof mark - 1 : 0;
+}
+
+/* Relocatable device code: an object's own, under a name with a number of the compilation. */
+static bool is_fatbin_wrap(const char *name)
+{
+    return strncmp(name, "__fatbinwrap_", 13) == 0;
+}
+
+bool ks_object_same_name(const char *a, const char *b)
+{
+    if (is_fatbin_wrap(a) && is_fatbin_wrap(b))
+        return true;
+    size_t at = module_id(a);
+    if (at == 0 || at != module_id(b))
+        return strcmp(a, b) == 0;
+    return strncmp(a, b, at) == 0 && strcmp(a + at + 8, b + at + 8) == 0;
+}
+
 const struct ks_symbol *ks_object_symbol(const struct ks_object *o, const char *name)
 {
     for (size_t i = 0; i < o->n_symbols; i++)
-        if (strcmp(o->symbols[i].name, name) == 0)
+        if (ks_object_same_name(o->symbols[i].name, name))
             return &o->symbols[i];
     return NULL;
 }

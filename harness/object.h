@@ -57,6 +57,8 @@ KS_NODISCARD enum ks_code ks_object_read(const char *path, struct ks_object *ret
 KS_NODISCARD enum ks_code ks_object_read_host(const char *path, struct ks_object *ret_object, struct ks_err *err);
 void ks_object_release(struct ks_object *o);
 const struct ks_symbol *ks_object_symbol(const struct ks_object *o, const char *name);
+/* Equal, the number aside that nvcc makes of a file's path. */
+bool ks_object_same_name(const char *a, const char *b);
 
 /* `interface`: the same external symbols, entry included; new ones only for kernels and template instances.
  * True when passed, else `reason` is appended to. */

@@ -280,7 +280,7 @@ static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent
     *ret = (struct ks_proposal){.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     if (next_variant(b, v, ret))
         return KS_OK;
-    const struct ks_entry *entry = ks_facts_entry(v->facts, v->entry);
+    const struct ks_entry *entry = ks_facts_entry(v->facts, v->entry, NULL);
     if (!entry)
         return ks_fail(err, KS_ERR_NOT_FOUND, "find no entry '%s' in '%s'", v->entry, v->path);
     struct ks_arena arena;

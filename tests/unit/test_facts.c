@@ -63,7 +63,7 @@ TEST(a_unit_with_every_form_parses_without_complaint)
     CHECK_INT(u.facts->n_entries, 1);
     CHECK_INT(u.facts->n_launches, 3);
     CHECK_STR(ks_facts_kernel(u.facts, "forms")->mangled, "_Z5formsPK6__halfPS_PK5pointPfi");
-    CHECK_STR(ks_facts_entry(u.facts, "entry")->mangled, "entry");
+    CHECK_STR(ks_facts_entry(u.facts, "entry", NULL)->mangled, "entry");
 }
 
 TEST(accesses_know_buffer_index_and_stride)
@@ -166,7 +166,7 @@ TEST(a_flat_index_split_and_joined_again_is_contiguous)
 
 TEST(launches_know_their_configuration_and_buffers)
 {
-    const struct ks_entry *e = ks_facts_entry(u.facts, "entry");
+    const struct ks_entry *e = ks_facts_entry(u.facts, "entry", NULL);
     const struct ks_launch *l = e->launches[0];
     CHECK_STR(l->kernel->name, "forms");
     CHECK_STR(poly_text(&l->block_dims[0]), "16");

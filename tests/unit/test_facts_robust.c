@@ -24,7 +24,7 @@ TEST(an_error_marks_its_function_and_spares_the_others)
     CHECK_INT(u.code, KS_OK);
     CHECK(ks_facts_kernel(u.facts, "bad")->has_error);
     CHECK(!ks_facts_kernel(u.facts, "good")->has_error);
-    CHECK(ks_facts_entry(u.facts, "run")->has_error);
+    CHECK(ks_facts_entry(u.facts, "run", NULL)->has_error);
     CHECK_INT(ks_diags_count(&u.diags, KS_SEV_ERROR), 2);
     CHECK_INT(u.diags.data[0].line, 1);
     CHECK_INT(u.diags.data[0].col, 40);

@@ -1,19 +1,25 @@
 # kscc contract says why a function cannot be an entry, and that nothing was found or could be read.
 head_of() { unit; sed -n '1,6p' unit.cu; echo '__global__ void k(const float *x, float *y, int n) { y[threadIdx.x] = x[threadIdx.x]; }'; }
 body='scale_shift(const float *x, float *y, int n, cudaStream_t s) { k<<<1, 1, 0, s>>>(x, y, n); }'
-refuses() { # refuses NAME TEXT SENTENCE
+# what has no symbol of its own may be an entry
+takes() { { head_of; echo "$2"; } >"$1.cu"; run "$KSCC" contract "$1.cu"; expect_status 0; }
+takes static "static void $body"
+takes anonymous "namespace { void $body }"
+takes overloaded_before "void $body
+void scale_shift(float *y, int n) { k<<<1, 1>>>(y, y, n); }"
+refuses() { # refuses NAME TEXT PLACE SENTENCE
   { head_of; echo "$2"; } >"$1.cu"
   run "$KSCC" contract "$1.cu"
   expect_status 1
   expect_out_empty
-  expect_err "$1.cu:1:16: error: 'scale_shift' $3"
+  expect_err "$1.cu:1:16: error: $3"
 }
-refuses static "static void $body" 'is not visible outside this file'
-refuses anonymous "namespace { void $body }" 'is not visible outside this file'
 refuses template "template <int N> void $body
-void g() { scale_shift<1>(0, 0, 0, 0); }" 'is a template'
-refuses overloaded "void $body
-void scale_shift(float *y, int n) { k<<<1, 1>>>(y, y, n); }" 'is overloaded'
+void g() { scale_shift<1>(0, 0, 0, 0); }" "parameter 'int N' of the template has no value: name the instance"
+refuses member "struct s { static void $body };" "'scale_shift' is a member of a class"
+refuses overloaded "static void other() { k<<<1, 1>>>(0, 0, 0); }
+void $body
+void scale_shift(float *y, int n) { k<<<1, 1>>>(y, y, n); }" "'scale_shift' is overloaded"
 { head_of; echo "void $body"; } >plain.cu
 run "$KSCC" contract plain.cu
 expect_status 0

@@ -66,7 +66,3 @@ side_program
 run "$REAL_NVCC" -O2 -arch=sm_90a -cudart shared side.cu unit.o -o program
 expect_status 0
 expect_sides ./program
-# -G is for debugging: the baseline stays
-agent --kscc-agent=file:cand -std=c++20 -G -c sub/unit.cu -o debug.o
-expect_status 0
-expect_err "option '-G' is in use, compiling with nvcc only"
