@@ -24,15 +24,18 @@ template <class C> struct fa_consumer {
     uint32_t p[C::BLOCK_N / 4], p2[C::KEEP ? C::BLOCK_N / 4 : 1];
     float o[C::D / 2];
     uint32_t q_regs[C::Q_REGS ? 4 * C::Q_REGS : 1];
-    fa_ring<C::STAGES> k, v;
+    fa_cursor<C, false> k;
+    fa_cursor<C, true> v;
     fa_ring<C::Q_SLOTS> q;
+    uint32_t q_low; /* of the descriptor of Q, for LOOK */
     fa_softmax x;
     bool leaving = false; /* O of the tile before is being copied out of its Q slot */
 
     __device__ __forceinline__ fa_consumer(const fa_params &params_, const fa_shared<C> &sh_, int w_)
-        : params(params_), sh(sh_), w(w_)
+        : params(params_), sh(sh_), w(w_), k(sh_), v(sh_)
     {
         q.state = 2 * w;
+        find_q();
 #pragma unroll
         for (int i = 0; i < C::BLOCK_N / 2; i++)
             s[i] = 0;
@@ -50,8 +53,29 @@ template <class C> struct fa_consumer {
         if (lane() == 0)
             ks_mbarrier_arrive(bar);
     }
-    __device__ __forceinline__ void release_k() { arrive(sh.k_empty(k.slot())), k.advance(); }
-    __device__ __forceinline__ void release_v() { arrive(sh.v_empty(v.slot())), v.advance(); }
+    __device__ __forceinline__ void release_k() { arrive(k.empty()), k.advance(), k.look(); }
+    __device__ __forceinline__ void release_v() { arrive(v.empty()), v.advance(), v.look(); }
+    /* The same when the next V was asked for before the exponentials. */
+    __device__ __forceinline__ uint32_t look_at_next_v()
+    {
+        if constexpr (C::LOOK) {
+            fa_cursor<C, true> next = v;
+            next.advance();
+            next.look();
+            return next.seen;
+        } else {
+            return 0;
+        }
+    }
+    __device__ __forceinline__ void release_v(uint32_t seen)
+    {
+        arrive(v.empty());
+        v.advance();
+        if constexpr (C::LOOK)
+            v.seen = seen;
+    }
+    /* Once a tile, here and not in take_q(), which not every tile does: it must look uniform to ptxas. */
+    __device__ __forceinline__ void find_q() { q_low = (uint32_t)ks_wgmma_descriptor(sh.q(q.slot()), 16, 1024); }
     __device__ __forceinline__ void take_turn()
     {
         if (C::ORDERED)
@@ -106,24 +130,25 @@ template <class C> struct fa_consumer {
 
     __device__ __forceinline__ void issue_qk()
     {
-        uint64_t a = ks_wgmma_descriptor(sh.q(q.slot()), 16, 1024), b = ks_wgmma_descriptor(sh.k(k.slot()), 16, 1024);
+        uint64_t a = C::LOOK ? 0 : ks_wgmma_descriptor(sh.q(q.slot()), 16, 1024);
 #pragma unroll
         for (int i = 0; i < C::D / 16; i++) {
-            uint64_t bi = b + (i / 4 * C::BLOCK_N * 128 + i % 4 * 32) / 16;
+            constexpr int ROWS = FA_ROWS * 128;
+            uint64_t ai = C::LOOK ? fa_descriptor(q_low + (i / 4 * ROWS + i % 4 * 32) / 16) : a + (i / 4 * ROWS + i % 4 * 32) / 16;
+            uint64_t bi = k.descriptor(i / 4 * C::BLOCK_N * 128 + i % 4 * 32);
             if (i < C::Q_REGS)
                 ks_wgmma<T, C::BLOCK_N>::rs(s, q_regs + (i < C::Q_REGS ? 4 * i : 0), bi, i > 0);
             else
-                ks_wgmma<T, C::BLOCK_N>::ss(s, a + (i / 4 * FA_ROWS * 128 + i % 4 * 32) / 16, bi, i > 0);
+                ks_wgmma<T, C::BLOCK_N>::ss(s, ai, bi, i > 0);
         }
         ks_wgmma_commit();
     }
     __device__ __forceinline__ void issue_pv(const uint32_t *p)
     {
         ks_wgmma_fence(); /* ptxas wants one after the wait for V */
-        uint64_t b = ks_wgmma_descriptor(sh.v(v.slot()), C::BLOCK_N * 128, 1024);
 #pragma unroll
         for (int i = 0; i < C::BLOCK_N / 16; i++)
-            ks_wgmma<T, C::D>::rs_t(o, p + 4 * i, b + i * 2048 / 16, 1);
+            ks_wgmma<T, C::D>::rs_t(o, p + 4 * i, v.descriptor(i * 2048), 1);
         ks_wgmma_commit();
     }
 
@@ -142,14 +167,14 @@ template <class C> struct fa_consumer {
     __device__ __forceinline__ void skip_k(int blocks)
     {
         for (; blocks > 0; blocks--) {
-            ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
+            k.wait();
             release_k();
         }
     }
     __device__ __forceinline__ void skip_v(int blocks)
     {
         for (; blocks > 0; blocks--) {
-            ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
+            v.wait();
             release_v();
         }
     }
@@ -167,13 +192,14 @@ template <class C> struct fa_consumer {
     __device__ __forceinline__ void first(fa_work<C> work, int blocks, int mask_from)
     {
         take_q();
-        ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
+        k.wait();
         ks_wgmma_pin(s);
         ks_wgmma_fence();
         issue_qk();
         ks_wgmma_wait<0>();
         ks_wgmma_pin(s);
         release_k();
+        v.look();
         if (blocks == 1)
             release_q();
         if (blocks > mask_from)
@@ -185,7 +211,7 @@ template <class C> struct fa_consumer {
     /* S = Q K^T is on its way. */
     __device__ __forceinline__ void start_s()
     {
-        ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
+        k.wait();
         ks_wgmma_pin(s);
         ks_wgmma_fence();
         issue_qk();
@@ -194,7 +220,7 @@ template <class C> struct fa_consumer {
     template <bool STARTED = false> __device__ __forceinline__ void products(const uint32_t *p)
     {
         if (!STARTED)
-            ks_mbarrier_wait(sh.k_full(k.slot()), k.phase());
+            k.wait();
         take_turn();
         if (!STARTED)
             ks_wgmma_pin(s);
@@ -202,7 +228,7 @@ template <class C> struct fa_consumer {
         ks_wgmma_fence();
         if (!STARTED)
             issue_qk();
-        ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
+        v.wait();
         issue_pv(p);
         pass_turn(1);
         ks_wgmma_wait<1>();
@@ -250,25 +276,30 @@ template <class C> struct fa_consumer {
 
     /* O += P V of the block in p beside S = Q K^T of block n of the same tile.  Most of the exponentials come before the wait
      * for O, the packing of P, which that wait allows, between the rest. */
-    template <bool STARTED> __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
+    __device__ __forceinline__ void next(fa_work<C> work, int n, int mask_from)
     {
         constexpr int N = C::BLOCK_N / 2, EARLY = N * C::EARLY / 8 / 4 * 4;
-        products<STARTED>(p);
         release_k();
+        uint32_t next_v = look_at_next_v();
         if (n == 0)
             release_q();
         if (n >= mask_from)
             mask_block(work, n);
         float part[4] = {0, 0, 0, 0};
         fa_exponentials<0, EARLY>(s, params.scale_log2, x.minus_m, part);
+        bool fits = true;
+        if (C::LOOK && EARLY == N) /* the vote takes 30 cycles; here it has them */
+            fits = fa_softmax_fits<T>(part, true);
         fa_keep_order(params);
         ks_wgmma_wait<0>();
         ks_wgmma_pin(s);
         ks_wgmma_pin(o);
-        release_v();
+        release_v(next_v);
         fa_exponentials<EARLY, N>(s, params.scale_log2, x.minus_m, part);
         fa_pack<T>(s, p);
-        if (!fa_softmax_fits<T>(part)) {
+        if (!C::LOOK || EARLY < N)
+            fits = fa_softmax_fits<T>(part, false);
+        if (!fits) {
             float factor[2];
             again(work, n);
             if (n >= mask_from)
@@ -282,19 +313,15 @@ template <class C> struct fa_consumer {
     }
 
     /* The same with S kept: P of the block goes from `from`, that of block n to `to`. */
-    template <bool STARTED>
-    __device__ __forceinline__ void next_keep(fa_work<C> work, int n, int mask_from, const uint32_t *from,
-                                              uint32_t (&to)[C::BLOCK_N / 4])
+    __device__ __forceinline__ void next_keep(fa_work<C> work, int n, int mask_from, uint32_t (&to)[C::BLOCK_N / 4])
     {
-        products<STARTED>(from);
         release_k();
-        if (n == 0)
-            release_q();
+        uint32_t next_v = look_at_next_v();
         if (n >= mask_from)
             mask_block(work, n);
         float part[4] = {0, 0, 0, 0}, factor[2];
         fa_exponentials_to<T>(s, params.scale_log2, x.minus_m, to, part);
-        bool fits = fa_softmax_fits<T>(part);
+        bool fits = fa_softmax_fits<T>(part, true);
         if (!fits) {
             float minus_m[2];
             fa_new_reference(s, params.scale_log2, x, factor);
@@ -304,10 +331,9 @@ template <class C> struct fa_consumer {
         }
         x.l[0] += part[0] + part[1];
         x.l[1] += part[2] + part[3];
-        fa_keep_order(params);
         ks_wgmma_wait<0>();
         ks_wgmma_pin(o);
-        release_v();
+        release_v(next_v);
         if (!fits)
             fa_rescale(o, factor);
     }
@@ -316,29 +342,58 @@ template <class C> struct fa_consumer {
     template <bool STARTED> __device__ __forceinline__ void single(fa_work<C> work, int n, int mask_from)
     {
         if constexpr (C::KEEP) {
-            next_keep<STARTED>(work, n, mask_from, p, p2);
+            products<STARTED>(p);
+            next_keep(work, n, mask_from, p2);
             /* by arithmetic: ptxas would merge p and p2, find P written while wgmma reads it, and serialise everything */
 #pragma unroll
             for (int i = 0; i < C::BLOCK_N / 4; i++)
                 p[i] = p2[i] ^ params.zero;
         } else {
-            next<STARTED>(work, n, mask_from);
+            products<STARTED>(p);
+            next(work, n, mask_from);
         }
     }
-    /* Blocks n to 0 of a tile.  Two places for P take turns, so an odd one is done first. */
+    /* Blocks n to 0 of a tile.  Two places for P take turns, so an odd one is done first.  With LOOK the products of the next block end
+     * the round: what was answered about K and V then need not outlive it, and stays a predicate. */
     __device__ __forceinline__ void middle(fa_work<C> work, int n, int mask_from)
     {
         if constexpr (C::KEEP) {
+            bool any = n >= 0;
             if (n >= 0 && n % 2 == 0)
                 single<false>(work, n--, mask_from);
-            for (; n > 0; n -= 2) {
-                next_keep<false>(work, n, mask_from, p, p2);
-                release_old_q();
-                next_keep<false>(work, n - 1, mask_from, p2, p);
+            if (n > 0) {
+                products(p);
+                for (;;) {
+                    next_keep(work, n, mask_from, p2);
+                    release_old_q();
+                    products(p2);
+                    next_keep(work, n - 1, mask_from, p);
+                    if ((n -= 2) <= 0)
+                        break;
+                    products(p);
+                }
+                k.look();
+                v.look();
+            }
+            if (any)
+                release_q();
+        } else if constexpr (C::LOOK) {
+            if (n >= 0) {
+                products(p);
+                for (;;) {
+                    next(work, n, mask_from);
+                    release_old_q();
+                    if (--n < 0)
+                        break;
+                    products(p);
+                }
+                k.look();
+                v.look();
             }
         } else {
             for (; n >= 0; n--) {
-                next<false>(work, n, mask_from);
+                products(p);
+                next(work, n, mask_from);
                 release_old_q();
             }
         }
@@ -373,7 +428,7 @@ template <class C> struct fa_consumer {
     /* Last block of a tile with nothing to prefetch. */
     __device__ __forceinline__ void last(fa_work<C> done)
     {
-        ks_mbarrier_wait(sh.v_full(v.slot()), v.phase());
+        v.wait();
         take_turn();
         ks_wgmma_pin(o);
         issue_pv(p);
@@ -482,6 +537,7 @@ template <class C> struct fa_consumer {
             /* here and not where it is released: changed under a condition it is not uniform to ptxas, nor then is anything
              * that wgmma needs (15 % slower at 128) */
             q.advance(C::WARPGROUPS);
+            find_q();
             fa_work<C> coming = feed.next();
             streamed = coming.tile().blocks;
             rows = coming.rows(w);

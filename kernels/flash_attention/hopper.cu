@@ -5,10 +5,11 @@
  */
 #include "kernels/flash_attention/launch.cuh"
 
-/* warpgroups, keys a block, stages, ordered, slices of Q in registers, early exponentials, keep S, early S, staged O: layout.cuh */
+/* warpgroups, keys a block, stages, ordered, slices of Q in registers, early exponentials, keep S, early S, staged O, look:
+ * layout.cuh */
 template <typename T, int D, bool CAUSAL> struct fa_choice;
-template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, 2, 0, 8, false, false, true> {};
-template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, 0, 0, 8> {};
+template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, 0, 0, 8, false, false, true, true> {};
+template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, 0, 0, 8, false, false, false, true> {};
 template <typename T, bool CAUSAL>
 struct fa_choice<T, 128, CAUSAL> : fa_config<T, 128, CAUSAL, 3, 64, 4, CAUSAL ? 0 : 2, 0, 8, false, false, true> {};
 template <typename T, bool CAUSAL>
@@ -16,8 +17,8 @@ struct fa_choice<T, 256, CAUSAL> : fa_config<T, 256, CAUSAL, 2, 64, 2, CAUSAL ? 
 
 /* head_dim 64, many keys: fewer and larger blocks cost fewer barriers, S is kept; with few keys they waste more of their
  * tiles. */
-template <typename T, bool CAUSAL> struct fa_long_64 : fa_config<T, 64, CAUSAL, 3, 96, 4, 0, 1, 8, true> {};
-static constexpr int FA_LONG_KEYS = 3072; /* measured: 2048 are better off without */
+template <typename T, bool CAUSAL> struct fa_long_64 : fa_config<T, 64, CAUSAL, 3, 96, 4, 0, 1, 8, true, false, false, true> {};
+static constexpr int FA_LONG_KEYS = 12288; /* measured: 4096, and causal 8192, are better off without */
 
 template <typename T, int D, bool CAUSAL>
 static cudaError_t fa_by_length(const struct flash_attention_args *a, cudaStream_t stream)

@@ -99,8 +99,11 @@ template <int N> static __device__ __forceinline__ void fa_softmax_first(float (
 }
 
 /* Later blocks, after all exponentials.  False, for the whole warp, when they must be done again with fa_softmax_again. */
-template <typename T> static __device__ __forceinline__ bool fa_softmax_fits(const float (&part)[4])
+/* together: by the sum of both rows, which is above the limit a little sooner and one comparison less. */
+template <typename T> static __device__ __forceinline__ bool fa_softmax_fits(const float (&part)[4], bool together)
 {
+    if (together)
+        return !__any_sync(0xffffffff, !(part[0] + part[1] + (part[2] + part[3]) <= FA_LIMIT<T>));
     return !__any_sync(0xffffffff, !(part[0] + part[1] <= FA_LIMIT<T> && part[2] + part[3] <= FA_LIMIT<T>)); /* NaN does not */
 }
 

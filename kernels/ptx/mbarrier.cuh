@@ -41,6 +41,34 @@ static __device__ __forceinline__ void ks_mbarrier_wait(uint32_t bar, uint32_t p
                  : "memory");
 }
 
+/* The same when `seen` is 0. */
+static __device__ __forceinline__ void ks_mbarrier_wait_unless(uint32_t seen, uint32_t bar, uint32_t parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "setp.ne.u32 done, %2, 0;\n"
+                 "@done bra over;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra over;\n"
+                 "bra again;\n"
+                 "over:\n"
+                 "}\n" ::"r"(bar),
+                 "r"(parity), "r"(seen)
+                 : "memory");
+}
+
+/* 9.7.13.15.16 mbarrier.test_wait: whether the phase of this parity is over */
+static __device__ __forceinline__ uint32_t ks_mbarrier_test(uint32_t bar, uint32_t parity)
+{
+    uint32_t over;
+    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}\n"
+                 : "=r"(over)
+                 : "r"(bar), "r"(parity)
+                 : "memory");
+    return over;
+}
+
 /* 9.7.13.4 fence.mbarrier_init: makes inits visible to the async proxy of the cluster */
 static __device__ __forceinline__ void ks_fence_mbarrier_init(void)
 {

@@ -130,8 +130,8 @@ int main(int argc, char **argv)
         {1, 65, 100, 1, 1, 256, false, true, false},  {2, 300, 330, 2, 1, 256, true, true, true},
         {2, 300, 330, 2, 1, 256, true, false, true},  {1, 700, 330, 2, 2, 128, true, true, true},
         {2, 700, 330, 2, 1, 128, true, false, false}, {2, 400, 330, 2, 1, 64, true, false, false},
-        {1, 500, 500, 2, 2, 64, true, true, true},    {1, 300, 3100, 2, 1, 64, true, false, true},
-        {1, 70, 3200, 4, 4, 64, false, true, false},
+        {1, 500, 500, 2, 2, 64, true, true, true},    {1, 130, 12300, 4, 1, 64, true, false, true},
+        {1, 70, 12350, 4, 4, 64, false, true, false},
     };
     const shape more[] = {{1, 64, 1600, 1, 1, 64, true, false, false}, {2, 300, 513, 4, 2, 128, true, true, true}};
     for (const shape &s : shapes)
