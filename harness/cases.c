@@ -337,6 +337,23 @@ static bool has_nonfinite(const struct ks_session *s)
     return false;
 }
 
+/* Some input can hold zeros of both signs and subnormals. */
+static bool has_minute(const struct ks_session *s)
+{
+    for (size_t i = 0; i < s->c->n_buffers; i++) {
+        const struct ks_buffer *b = &s->c->buffers[i];
+        if (ks_buffer_is_input(b) && ks_dtype_is_float(b->dtype) &&
+            (b->dist == KS_DIST_NORMAL || (b->dist == KS_DIST_UNIFORM && b->dist_a <= 0 && b->dist_b >= 0)))
+            return true;
+    }
+    return false;
+}
+
+static bool set_wanted(const struct ks_session *s, enum ks_input_set set)
+{
+    return set == KS_SET_NONFINITE ? has_nonfinite(s) : set == KS_SET_MINUTE ? has_minute(s) : true;
+}
+
 enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err)
 {
     bool cuda = s->opt.device == KS_DEVICE_CUDA;
@@ -372,7 +389,7 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
     if (code == KS_OK) {
         struct ks_shape shape = cases[middle_case(s, &list)].shape;
         for (int set = KS_SET_DECLARED + 1; set < KS_N_SETS && code == KS_OK; set++)
-            if (set != KS_SET_NONFINITE || has_nonfinite(s))
+            if (set_wanted(s, (enum ks_input_set)set))
                 code = case_add(s, &list, &shape, (enum ks_input_set)set, false, CASE_WARP_INSTS, err);
     }
     if (code == KS_OK && s->c->oracle)

@@ -13,9 +13,17 @@ _Static_assert((int)KS_GEN_HALF == (int)KS_DT_HALF && (int)KS_GEN_DOUBLE == (int
 
 const char *ks_input_set_text(enum ks_input_set set)
 {
-    static const char *const text[KS_N_SETS] = {
-        "declared",  "x10",         "shifted",           "tiny", "spikes", "equal rows", "zeros and ones",
-        "all equal", "far outside", "NaN and infinities"};
+    static const char *const text[KS_N_SETS] = {"declared",
+                                                "x10",
+                                                "shifted",
+                                                "tiny",
+                                                "spikes",
+                                                "equal rows",
+                                                "zeros and ones",
+                                                "all equal",
+                                                "far outside",
+                                                "NaN and infinities",
+                                                "zeros of both signs and subnormals"};
     return (unsigned)set < KS_N_SETS ? text[set] : "?";
 }
 

@@ -37,6 +37,8 @@ enum ks_input_set {
     KS_SET_ALL_EQUAL,
     KS_SET_FAR,       /* far outside what a normal distribution gives; for the others like the ends of the range */
     KS_SET_NONFINITE, /* as declared, but for one element in 64 of buffers that may hold them: NaN, infinity, -infinity */
+    KS_SET_MINUTE,    /* as declared, but for one element in 8 of a floating type: zeros and subnormals of both signs, as far as
+                         uniform's range has them */
     KS_N_SETS
 };
 
@@ -178,6 +180,26 @@ KS_HD int ks_gen_nonfinite(const struct ks_input_gen *g, const uint32_t r[4], ui
     return g->dtype == KS_GEN_FLOAT || g->dtype == KS_GEN_DOUBLE;
 }
 
+/* Zero, minus zero, a subnormal number, a negative one, by their bits.  false: an ordinary element. */
+KS_HD int ks_gen_minute(const struct ks_input_gen *g, const uint32_t r[4], uint64_t i, void *data)
+{
+    int negative = g->dist == KS_GEN_NORMAL || g->a < 0, positive = g->dist == KS_GEN_NORMAL || (g->a <= 0 && g->b > 0);
+    if (g->set != KS_SET_MINUTE || g->dtype > KS_GEN_DOUBLE || (r[2] & 7) != 0)
+        return 0;
+    if ((g->dist != KS_GEN_NORMAL && g->dist != KS_GEN_UNIFORM) || !(r[2] & 8 ? negative && g->b >= 0 : positive))
+        return 0;
+    uint64_t bits = r[2] & 16 ? 0 : ((uint64_t)r[1] << 32 | r[3]) | 1, sign = r[2] >> 3 & 1;
+    if (g->dtype == KS_GEN_HALF)
+        ((uint16_t *)data)[i] = (uint16_t)(sign << 15 | (bits & 0x3ff));
+    else if (g->dtype == KS_GEN_BF16)
+        ((uint16_t *)data)[i] = (uint16_t)(sign << 15 | (bits & 0x7f));
+    else if (g->dtype == KS_GEN_FLOAT)
+        ((uint32_t *)data)[i] = (uint32_t)(sign << 31 | (bits & 0x7fffff));
+    else
+        ((uint64_t *)data)[i] = sign << 63 | (bits & 0xfffffffffffffull);
+    return 1;
+}
+
 /* Stores element i of the buffer `data`. */
 KS_HD void ks_gen_store(const struct ks_input_gen *g, uint64_t i, void *data)
 {
@@ -188,7 +210,7 @@ KS_HD void ks_gen_store(const struct ks_input_gen *g, uint64_t i, void *data)
     uint32_t r[4] = {out.v[0], out.v[1], out.v[2], out.v[3]};
     double v = g->a;
     int64_t n = (int64_t)g->a;
-    if (ks_gen_nonfinite(g, r, i, data))
+    if (ks_gen_nonfinite(g, r, i, data) || ks_gen_minute(g, r, i, data))
         return;
     if (g->dist == KS_GEN_INT) {
         n = ks_gen_int(g, r);

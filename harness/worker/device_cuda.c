@@ -327,13 +327,13 @@ static enum ks_code cuda_fill(const struct ks_wire_prepare *prepare, const struc
                               const void *shm_data, struct ks_err *err)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    if (b->bytes == 0 || (!gpu.arena_bytes && b->source == KS_SOURCE_POISON)) /* under a sanitizer, unwritten stays unwritten */
-        return KS_OK;
     (void)prepare;
     if (b->red_bytes) {
         KS_TRY(set_pattern(at - b->red_bytes, b->red_pattern, b->red_bytes, err));
         KS_TRY(set_pattern(at + b->bytes, b->red_pattern, b->red_bytes, err));
     }
+    if (b->bytes == 0 || (!gpu.arena_bytes && b->source == KS_SOURCE_POISON)) /* under a sanitizer, unwritten stays unwritten */
+        return KS_OK;
     switch ((enum ks_wire_source)b->source) {
     case KS_SOURCE_SHM:
         return check(cu.to_device(at, shm_data, b->bytes), "copy an input to the device", err);

@@ -99,6 +99,37 @@ TEST(sets_are_what_they_say)
         CHECK(fabsf(x[i]) < 0.02f);
 }
 
+TEST(zeros_and_subnormals_of_both_signs_are_tried_within_the_range)
+{
+    static const struct {
+        enum ks_dist_kind dist;
+        double a, b;
+        bool negative, positive;
+    } rows[] = {{KS_DIST_NORMAL, 5, 1, true, true},
+                {KS_DIST_UNIFORM, -1, 1, true, true},
+                {KS_DIST_UNIFORM, 0, 1, false, true},
+                {KS_DIST_UNIFORM, -1, 0, true, false},
+                {KS_DIST_UNIFORM, 0.5, 1, false, false}};
+    static const enum ks_dtype dtypes[] = {KS_DT_HALF, KS_DT_BF16, KS_DT_FLOAT, KS_DT_DOUBLE};
+    static const double normal_from[] = {6.1e-5, 1.17e-38, 1.17e-38, 2.2e-308};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (size_t d = 0; d < 4; d++) {
+            double x[2048];
+            int n[2][2] = {{0}}; /* zeros, subnormals; positive, negative */
+            struct ks_input_gen g = gen(dtypes[d], rows[r].dist, rows[r].a, rows[r].b, 2048);
+            g.set = KS_SET_MINUTE;
+            ks_inputs_generate(&g, x);
+            for (size_t i = 0; i < 2048; i++) {
+                double v = ks_element_double(dtypes[d], x, i);
+                CHECK(rows[r].dist == KS_DIST_NORMAL || (v >= rows[r].a && v <= rows[r].b));
+                if (fabs(v) < normal_from[d])
+                    n[v != 0][signbit(v) != 0]++;
+            }
+            CHECK((n[0][1] > 0) == rows[r].negative && (n[1][1] > 0) == rows[r].negative);
+            CHECK((n[1][0] > 0) == rows[r].positive && n[0][0] + n[1][0] + n[0][1] + n[1][1] < 2048 / 5);
+        }
+}
+
 /* Every half there is: to float and back; and the ties between neighbours go to the even one. */
 TEST(half_conversion_rounds_to_nearest_even)
 {
