@@ -22,3 +22,13 @@ CI=true agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "candidate.cu' is not the file that the certificate names"
 run "$KSCC" store verify
 expect_status 1
+# a build server needs no device of the proof's kind: what was proved elsewhere is emitted for where it was proved
+rm -rf .kscc
+agent --kscc-device=emulated:sm_100a --kscc-agent=file:cand -c unit.cu -o unit.o
+expect_err "emitted unit.o"
+run "$KSCC" approve "$(basename "$(key_dir)")"
+CI=true agent --kscc-device=emulated:sm_90a -c unit.cu -o unit.o
+expect_err "emitted unit.o"
+strings -a unit.o | grep -q 'target sm_100' || fail "the candidate is not for the architecture of the proof"
+CI=true agent --kscc-device=emulated:sm_90a --kscc-delta=0.5 -c unit.cu -o unit.o
+expect_err "is stale: changed since: the device or the gate's thresholds"
