@@ -3,10 +3,12 @@
 #include "base/file.h"
 #include "base/limits.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -308,4 +310,35 @@ enum ks_code ks_process_run(const struct ks_spawn *s, struct ks_str *out, struct
             close(err_pipe[i]);
     }
     return code;
+}
+
+/* ---- what runs ------------------------------------------------------------------------------------------------------ */
+
+#define PF_EXITING 0x4u /* linux/sched.h, a bit of the flags in /proc/PID/stat */
+
+static bool thread_runs(pid_t pid, const char *tid)
+{
+    char path[64], text[512], state;
+    unsigned flags;
+    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    const char *rest = strrchr(text, ')'); /* a name may hold anything */
+    return rest && sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) == 2 && !(flags & PF_EXITING);
+}
+
+int ks_process_threads(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.' && thread_runs(pid, e->d_name);
+    if (d)
+        closedir(d);
+    return n;
 }

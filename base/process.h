@@ -49,6 +49,9 @@ KS_NODISCARD enum ks_code ks_process_run(const struct ks_spawn *s, struct ks_str
 void ks_exit_describe(const struct ks_exit *e, struct ks_str *out);
 bool ks_exit_ok(const struct ks_exit *e); /* exit status 0 and nothing else */
 
+/* Threads that `pid` has now, without those on their way out: one that was joined may be listed for a moment.  0: no such
+ * process. */
+int ks_process_threads(pid_t pid);
 int64_t ks_clock_ns(void);      /* CLOCK_MONOTONIC */
 int64_t ks_clock_real_ms(void); /* CLOCK_REALTIME */
 

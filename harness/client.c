@@ -4,7 +4,6 @@
 
 #include "base/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -209,16 +208,7 @@ pid_t ks_worker_pid(const struct ks_worker *w)
 
 int ks_worker_threads(const struct ks_worker *w)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)w->inner);
-    DIR *d = opendir(path);
-    int n = 0;
-    if (d) {
-        for (struct dirent *e; (e = readdir(d));)
-            n += e->d_name[0] != '.';
-        closedir(d);
-    }
-    return n;
+    return ks_process_threads(w->inner);
 }
 
 /* The worker's end of the socket is closed: learn why. */

@@ -8,6 +8,7 @@
 #include "base/regex.h"
 #include "tests/unit/test.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -189,6 +190,32 @@ TEST(every_way_a_child_ends_is_told_apart)
     ks_exit_describe(&e, &out);
     CHECK_CONTAINS(out.data, "printed more than");
     ks_str_release(&out);
+}
+
+static void *wait_for(void *mutex)
+{
+    pthread_mutex_lock(mutex);
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+
+TEST(threads_are_counted_until_they_end)
+{
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t threads[3];
+    const int before = ks_process_threads(getpid());
+    CHECK(before > 0);
+    for (int round = 0; round < 500; round++) {
+        pthread_mutex_lock(&mutex);
+        for (int i = 0; i < 3; i++)
+            pthread_create(&threads[i], NULL, wait_for, &mutex);
+        CHECK_INT(ks_process_threads(getpid()), before + 3);
+        pthread_mutex_unlock(&mutex);
+        for (int i = 0; i < 3; i++)
+            pthread_join(threads[i], NULL);
+        CHECK_INT(ks_process_threads(getpid()), before); /* joined, and perhaps still listed by the kernel */
+    }
+    CHECK_INT(ks_process_threads(-1), 0);
 }
 
 TEST(a_missing_program_is_an_error_not_a_status)
