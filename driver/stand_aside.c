@@ -34,6 +34,18 @@ static bool phase_is_object(const struct ks_flag *f)
     return ks_flag_is(f, "compile") || ks_flag_is(f, "device-c") || ks_flag_is(f, "device-w");
 }
 
+/* The phases that make device code alone: nothing could choose between original and candidate there. */
+static bool phase_is_device_only(const struct ks_flag *f)
+{
+    return ks_flag_is(f, "cubin") || ks_flag_is(f, "fatbin");
+}
+
+/* "-gencode arch=compute_90,code=lto_90": the object holds no machine code to be judged. */
+static bool names_lto(const struct ks_item *item)
+{
+    return (item->flag->bits & KS_FLAG_ARCH) && item->value && strstr(item->value, "lto_");
+}
+
 static const char *spelled(const struct ks_cmdline *c, const struct ks_item *item)
 {
     return c->words.data[item->word].text;
@@ -49,13 +61,19 @@ bool ks_links(const struct ks_cmdline *c)
 
 struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
 {
-    const struct ks_item *opaque = NULL;
+    const struct ks_item *opaque = NULL, *device_only = NULL, *lto = NULL;
     for (size_t i = 0; i < c->items.n; i++) {
         const struct ks_item *item = &c->items.data[i];
         if (item->flag->bits & KS_FLAG_QUERY)
             return silent;
         if (item->flag->bits & KS_FLAG_OPAQUE)
             opaque = item;
+        if (names_lto(item))
+            lto = item;
+        if (phase_is_device_only(item->flag)) {
+            device_only = item;
+            continue;
+        }
         if (!(item->flag->bits & KS_FLAG_PHASE))
             continue;
         if (!phase_is_object(item->flag) && !ks_flag_is(item->flag, "link"))
@@ -71,11 +89,19 @@ struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
         return silent;
     if (c->not_understood)
         return (struct ks_stand_aside){true, KS_STAT_ASIDE_UNKNOWN, c->not_understood};
+    if (device_only)
+        return (struct ks_stand_aside){
+            true, KS_STAT_ASIDE_OPTION,
+            ks_arena_printf(c->arena, "option '%s' leaves no host code to choose a candidate in", spelled(c, device_only))};
     if (ks_links(c) && ks_cmdline_find(c, "output-directory"))
         return (struct ks_stand_aside){true, KS_STAT_ASIDE_LINK, "linking into another folder (-odir)"};
     if (opaque)
         return (struct ks_stand_aside){true, KS_STAT_ASIDE_OPTION,
                                        ks_arena_printf(c->arena, "option '%s' is in use", spelled(c, opaque))};
+    if (lto)
+        return (struct ks_stand_aside){
+            true, KS_STAT_ASIDE_OPTION,
+            ks_arena_printf(c->arena, "'%s %s' leaves the machine code to the link", spelled(c, lto), lto->value)};
     for (size_t i = 0; i < c->inputs.n; i++)
         if (strcmp(c->inputs.data[i].path, "-") == 0)
             return (struct ks_stand_aside){true, KS_STAT_ASIDE_STDIN, "the source comes from standard input"};
