@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Below this a hypothesis is not worth a remark. */
-#define KS_MIN_SCORE 0.1
 /* Counters alone give a hypothesis from this share on. */
 #define KS_SHARE_SPEAKS    0.3
 #define KS_SCORE_CONST     0.0

@@ -31,6 +31,9 @@ struct ks_hypothesis {
     uint32_t line, col, len;
 };
 
+/* Below this score a hypothesis is not worth a remark. */
+#define KS_MIN_SCORE 0.1
+
 struct ks_hypotheses {
     struct ks_hypothesis *data;
     size_t n;

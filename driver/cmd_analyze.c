@@ -9,7 +9,9 @@
 #include "driver/inner.h"
 #include "driver/looked.h"
 #include "driver/nvcc.h"
+#include "driver/opt_record.h"
 #include "driver/parse_line.h"
+#include "driver/sarif.h"
 #include "driver/say.h"
 #include "driver/signature.h"
 #include "driver/unit.h"
@@ -45,16 +47,18 @@ bool ks_look(char *const *argv, struct ks_looked *l)
     if (!ks_command_args(argv, &l->settings, &l->words))
         return false;
     l->json = ks_command_flag(&l->words, "--json");
+    l->sarif = ks_command_flag(&l->words, "--sarif");
+    l->yaml = ks_command_flag(&l->words, "--yaml");
     l->profile = ks_command_flag(&l->words, "--profile");
     l->counters = ks_command_value(&l->words, "--counters");
     ks_cmdline_parse(l->words.v, NULL, NULL, &l->arena, &l->cmdline);
-    if (l->cmdline.inputs.n != 1) {
+    if (l->cmdline.inputs.n != 1 || l->json + l->sarif + l->yaml > 1) {
         ks_command_usage(argv[0]);
         return false;
     }
     if (open_unit(l, &err) == KS_OK)
         return true;
-    ks_say(KS_SEV_ERROR, "%s", err.message);
+    ks_say_error(&err);
     return false;
 }
 
@@ -74,7 +78,7 @@ bool ks_look_parse(struct ks_looked *l)
     }
     ks_diags_release(&diags);
     if (code != KS_OK)
-        ks_say(KS_SEV_ERROR, "cannot analyse '%s': %s", l->unit.path, err.message);
+        ks_wrap(&err, "cannot analyse '%s'", l->unit.path), ks_say_error(&err);
     return code == KS_OK;
 }
 
@@ -108,7 +112,7 @@ bool ks_look_counters(struct ks_looked *l, struct ks_json **ret_all, const struc
     if (!l->counters && !l->profile)
         return true;
     if (!l->profile && ks_json_read_file(l->counters, ret_all, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return false;
     }
     const struct ks_json *first = ks_json_is_array(*ret_all) ? ks_json_at(*ret_all, 0) : *ret_all;
@@ -141,10 +145,21 @@ static bool print_hypotheses(struct ks_looked *l)
         print_json(j);
         return true;
     }
+    if (l->yaml) {
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        ks_opt_records(&h, l->unit.path, &text);
+        fputs(ks_str_cstr(&text), stdout);
+        return true;
+    }
     struct ks_diags d;
     ks_diags_init(&d);
     ks_hypotheses_to_diags(&h, l->facts, &d);
-    print_diags(&d, &l->unit);
+    if (l->sarif) {
+        KS_AUTO_JSON struct ks_json *j = ks_sarif(&d, l->unit.path, l->unit.source, l->unit.source_len);
+        print_json(j);
+    } else {
+        print_diags(&d, &l->unit);
+    }
     ks_diags_release(&d);
     return true;
 }
@@ -208,9 +223,9 @@ static int check_contracts(struct ks_looked *l)
     ks_say_diags(&diags, l->unit.source, l->unit.source_len);
     ks_diags_release(&diags);
     if (code != KS_OK && n_errors == 0)
-        ks_say(KS_SEV_ERROR, "cannot read the contracts of '%s': %s", l->unit.path, err.message);
+        ks_wrap(&err, "cannot read the contracts of '%s'", l->unit.path), ks_say_error(&err);
     else if (code == KS_OK && n == 0)
-        ks_say(KS_SEV_ERROR, "%s: no contract ('// kscc: entry ...') in the source", l->unit.path);
+        ks_say(KS_SEV_ERROR, "%s: no contract ('// kscc: entry ...') in the source [kscc-no-workload]", l->unit.path);
     else if (ok && !l->json)
         printf("%s: %zu contract%s, no errors\n", l->unit.path, n, n == 1 ? "" : "s");
     return ok ? 0 : 1;

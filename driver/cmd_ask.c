@@ -227,7 +227,7 @@ int ks_cmd_ask(char *const *argv)
     a.gain_word = ks_command_value(&words, "--gain");
     bool ok = ks_look(words.v, &a.l) && ks_look_parse(&a.l) && ks_look_counters(&a.l, &a.counters, &profile);
     if (ok && ask(&a, profile, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         ok = false;
     }
     asking_release(&a);

@@ -192,7 +192,7 @@ int ks_cmd_bench_harness(char *const *argv)
     if (code == KS_OK)
         code = bench_run(&b, nvcc, (int)n, &err);
     if (code != KS_OK)
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     ks_session_free(b.session);
     struct ks_err ignored; /* a leftover in the folder for temporary files hurts nobody */
     if (b.work && ks_dir_remove(b.work, &ignored) != KS_OK)

@@ -34,7 +34,7 @@ int ks_cmd_help(char *const *argv)
     const char *topic = argv[1];
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     if (topic && argv[2]) {
-        ks_say(KS_SEV_ERROR, "usage: kscc %s", ks_command_find("help")->usage);
+        ks_say(KS_SEV_ERROR, "usage: kscc %s [kscc-usage]", ks_command_find("help")->usage);
         return 2;
     }
     if (!topic) {
@@ -44,7 +44,8 @@ int ks_cmd_help(char *const *argv)
         ks_help_man(&text);
     } else if (ks_str_starts(topic, completion)) {
         if (!ks_help_completion(topic + sizeof(completion) - 1, &text)) {
-            ks_say(KS_SEV_ERROR, "no completion for '%s' (there is one for bash, zsh and fish)", topic + sizeof(completion) - 1);
+            ks_say(KS_SEV_ERROR, "no completion for '%s' (there is one for bash, zsh and fish) [kscc-usage]",
+                   topic + sizeof(completion) - 1);
             return 2;
         }
     } else {
@@ -54,7 +55,7 @@ int ks_cmd_help(char *const *argv)
         if (add_manual(topic, &manual))
             ks_str_addf(&text, "%s%s", row ? "\n" : "", ks_str_cstr(&manual));
         else if (!row) {
-            ks_say(KS_SEV_ERROR, "nothing is known about '%s' ('kscc help' lists options and commands)", topic);
+            ks_say(KS_SEV_ERROR, "nothing is known about '%s' ('kscc help' lists options and commands) [kscc-not-found]", topic);
             return 1;
         }
     }

@@ -217,7 +217,7 @@ int ks_cmd_interactive(char *const *argv)
         if (code == KS_OK)
             code = talk(&o, &opt, &err);
         if (code != KS_OK)
-            ks_say(KS_SEV_ERROR, "%s", err.message);
+            ks_say_error(&err);
         status = code == KS_OK ? (ks_stop_asked() ? 130 : 0) : code == KS_ERR_USAGE ? 2 : 1;
     }
     ks_opened_release(&o);

@@ -88,6 +88,6 @@ int ks_cmd_memory(char *const *argv)
     else
         return ks_command_usage("memory");
     if (code != KS_OK)
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     return code == KS_OK ? 0 : 1;
 }

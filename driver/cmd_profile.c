@@ -105,7 +105,7 @@ static bool profile_contract(struct ks_looked *l, const struct ks_contract *c, s
     if (!entry)
         return false;
     if (profile_entry(l, c, entry, &profile, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "cannot profile '%s': %s", c->entry, err.message);
+        ks_wrap(&err, "cannot profile '%s'", c->entry), ks_say_error(&err);
         return false;
     }
     struct ks_json *j = ks_json_object();
@@ -124,7 +124,7 @@ struct ks_json *ks_look_profile(struct ks_looked *l)
     size_t n = 0;
     struct ks_json *all = ks_json_array();
     if (l->settings.device.choice == KS_CHOOSE_CUDA) {
-        ks_say(KS_SEV_ERROR, "profile counts on the emulated device; Nsight Compute does it on a GPU");
+        ks_say(KS_SEV_ERROR, "profile counts on the emulated device; Nsight Compute does it on a GPU [kscc-device]");
         return all;
     }
     l->settings.device.choice = KS_CHOOSE_EMULATED;
@@ -135,7 +135,8 @@ struct ks_json *ks_look_profile(struct ks_looked *l)
     ks_diags_release(&diags);
     if (ok && n == 0)
         ks_say(KS_SEV_ERROR,
-               "%s: no contract ('// kscc: entry ...') says how to call it; a program is profiled by 'kscc profile -- PROGRAM'",
+               "%s: no contract ('// kscc: entry ...') says how to call it; a program is profiled by 'kscc profile -- PROGRAM' "
+               "[kscc-no-workload]",
                l->unit.path);
     for (size_t i = 0; ok && i < n; i++)
         ok = profile_contract(l, &contracts[i], all);
@@ -243,7 +244,7 @@ static int profile_program(char *const *argv, size_t dashes)
         status = run_counted(argv + dashes + 1, dir.path, json, &err);
     ks_work_dir_close(&dir);
     if (status < 0)
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     return status < 0 ? 127 : status;
 }
 

@@ -4,6 +4,7 @@
 #include "driver/certificate.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/junit.h"
 #include "driver/report_html.h"
 #include "driver/report_json.h"
 #include "driver/say.h"
@@ -39,6 +40,27 @@ static int print_json(const struct ks_store *store, const char *key)
     return 0;
 }
 
+static struct ks_html *junit; /* the document that print_junit adds to */
+
+static int print_junit(const struct ks_store *store, const char *key)
+{
+    KS_AUTO_JSON struct ks_json *report = ks_report_json(store, key);
+    ks_junit_suite(report, junit);
+    return 0;
+}
+
+/* One document over all keys. */
+static int print_junit_all(const struct ks_store *store, const struct ks_args *words)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    junit = ks_html_new_xml("testsuites");
+    int status = ks_command_for_keys(store, words, print_junit);
+    ks_html_finish(junit, &text);
+    if (status == 0)
+        fputs(ks_str_cstr(&text), stdout);
+    return status;
+}
+
 /* The page over all searches, in the store's folder. */
 static int write_index(const struct ks_store *store)
 {
@@ -60,7 +82,7 @@ static int write_index(const struct ks_store *store)
     if (code == KS_OK)
         code = ks_file_write_atomic(ks_str_cstr(&path), page.data, page.len, 0644, &err);
     if (code != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return 1;
     }
     printf("index   %s\n", ks_str_cstr(&path));
@@ -75,12 +97,13 @@ int ks_cmd_report(char *const *argv)
     ks_args_init(&words);
     if (!ks_command_args(argv, &s, &words))
         return 2;
-    bool json = ks_command_flag(&words, "--json"), all = ks_command_flag(&words, "--all");
-    if ((json && all) || (all && words.n > 0) || (words.n > 0 && words.v[0][0] == '-'))
+    bool json = ks_command_flag(&words, "--json"), xml = ks_command_flag(&words, "--junit"),
+         all = ks_command_flag(&words, "--all");
+    if (json + xml + all > 1 || (all && words.n > 0) || (words.n > 0 && words.v[0][0] == '-'))
         return ks_command_usage("report");
     if (!ks_command_store(&s, &store))
         return 1;
-    int status = ks_command_for_keys(&store, &words, json ? print_json : print_text);
+    int status = xml ? print_junit_all(&store, &words) : ks_command_for_keys(&store, &words, json ? print_json : print_text);
     if (all)
         status |= write_index(&store);
     ks_store_close(&store);

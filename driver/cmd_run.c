@@ -34,7 +34,7 @@ bool ks_run_emulated_prepare(const struct ks_settings *s, const char *program)
     const char *old = getenv("LD_LIBRARY_PATH");
     ks_paths_emulated(&path);
     if (path.len == 0) {
-        ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13");
+        ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13 [kscc-not-found]");
         return false;
     }
     if (old && *old)
@@ -54,7 +54,7 @@ int ks_cmd_run(char *const *argv)
     size_t i = 1;
     for (; argv[i] && strcmp(argv[i], "--") != 0 && argv[i][0] == '-'; i++)
         if (ks_settings_apply(&s, argv[i], &err) != KS_OK) {
-            ks_say(KS_SEV_ERROR, "%s", err.message);
+            ks_say_error(&err);
             return 2;
         }
     if (argv[i] && strcmp(argv[i], "--") == 0)
@@ -66,6 +66,6 @@ int ks_cmd_run(char *const *argv)
         return 1;
     execvp(argv[i], argv + i);
     int why = errno; /* printing may change it */
-    ks_say(KS_SEV_ERROR, "cannot run '%s': %s", argv[i], strerror(why));
+    ks_say(KS_SEV_ERROR, "cannot run '%s': %s [kscc-not-found]", argv[i], strerror(why));
     return why == ENOENT ? 127 : 126;
 }

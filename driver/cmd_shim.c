@@ -102,7 +102,7 @@ int ks_cmd_shim(char *const *argv)
     if (words.n != 1 || words.v[0][0] == '-')
         return ks_command_usage("shim");
     if (ks_nvcc_find(s.nvcc, &nvcc, &err) != KS_OK || make_shim(words.v[0], nvcc, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return 1;
     }
     char resolved[PATH_MAX];

@@ -30,7 +30,7 @@ static int verify(const struct ks_store *store)
     int n_bad = 0, n_good = 0;
     ks_args_init(&keys);
     if (ks_store_keys(store, &keys, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return 1;
     }
     for (size_t i = 0; i < keys.n; i++) {
@@ -50,7 +50,7 @@ static int verify(const struct ks_store *store)
 static int said(enum ks_code code, const struct ks_err *err)
 {
     if (code != KS_OK)
-        ks_say(KS_SEV_ERROR, "%s", err->message);
+        ks_say_error(err);
     return code != KS_OK;
 }
 
@@ -59,7 +59,7 @@ static int list(const struct ks_store *store)
     struct ks_err err;
     if (ks_index_list(store, print_row, NULL, &err) == KS_OK)
         return 0;
-    ks_say(KS_SEV_ERROR, "%s ('kscc store rebuild' makes it anew from the results)", err.message);
+    ks_say(KS_SEV_ERROR, "%s ('kscc store rebuild' makes it anew from the results) [kscc-i-o]", err.message);
     return 1;
 }
 
@@ -214,7 +214,7 @@ static int approve(const struct ks_store *store, const char *key)
             return 1;
     }
     if (ks_store_approve(store, key, who ? who : "unknown", &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "cannot approve %.12s: %s", key, err.message);
+        ks_wrap(&err, "cannot approve %.12s", key), ks_say_error(&err);
         return 1;
     }
     if (signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
@@ -233,7 +233,7 @@ static int take_back(const struct ks_store *store, const char *key)
     struct ks_err err;
     ks_store_path(store, key, KS_APPROVAL_FILE, &path);
     if (unlink(ks_str_cstr(&path)) < 0) {
-        ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved", key);
+        ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved [kscc-not-found]", key);
         return 1;
     }
     ks_store_path(store, key, KS_SIGNATURE_FILE, &path);

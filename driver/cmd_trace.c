@@ -21,7 +21,7 @@ static bool find(const struct words *w, size_t i, struct ks_trace_file *ret)
     struct ks_err err;
     if (ks_trace_find(w->words.v[i], w->settings.dir ? w->settings.dir : ".kscc", ret, &err) == KS_OK)
         return true;
-    ks_say(KS_SEV_ERROR, "%s", err.message);
+    ks_say_error(&err);
     return false;
 }
 

@@ -175,7 +175,7 @@ int ks_cmd_try(char *const *argv)
     else if (code == KS_OK)
         code = work(&o, &w, predict, &status, &err);
     if (code != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         status = code == KS_ERR_USAGE ? 2 : code == KS_ERR_INTERRUPTED ? 130 : 1;
     }
     words_release(&w);

@@ -24,7 +24,7 @@ bool ks_command_args(char *const *argv, struct ks_settings *ret, struct ks_args 
             ks_args_add(words, argv[i]);
     }
     if (code != KS_OK)
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     return code == KS_OK;
 }
 
@@ -59,7 +59,7 @@ char *ks_command_value(struct ks_args *words, const char *option)
 
 int ks_command_usage(const char *name)
 {
-    ks_say(KS_SEV_ERROR, "usage: kscc %s", ks_command_find(name)->usage);
+    ks_say(KS_SEV_ERROR, "usage: kscc %s [kscc-usage]", ks_command_find(name)->usage);
     return 2;
 }
 
@@ -68,7 +68,7 @@ bool ks_command_store(const struct ks_settings *s, struct ks_store *ret)
     struct ks_err err;
     if (ks_store_open_existing(s->dir ? s->dir : ".kscc", ret, &err) == KS_OK)
         return true;
-    ks_say(KS_SEV_ERROR, "%s", err.message);
+    ks_say_error(&err);
     return false;
 }
 
@@ -79,13 +79,13 @@ int ks_command_for_keys(const struct ks_store *store, const struct ks_args *word
     int status = 0;
     ks_args_init(&keys);
     if (words->n == 0 && ks_store_keys(store, &keys, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return 1;
     }
     for (size_t i = 0; i < words->n; i++) {
         KS_AUTO_FREE char *key = NULL;
         if (ks_store_resolve(store, words->v[i], &key, &err) != KS_OK) {
-            ks_say(KS_SEV_ERROR, "%s", err.message);
+            ks_say_error(&err);
             status = 1;
         } else {
             ks_args_add(&keys, key);

@@ -24,7 +24,7 @@
 
 static int fail_without_nvcc(const struct ks_err *err)
 {
-    ks_say(KS_SEV_ERROR, "%s; nothing was compiled", err->message);
+    ks_say(KS_SEV_ERROR, "%s; nothing was compiled [kscc-not-found]", err->message);
     return STATUS_NO_NVCC;
 }
 
@@ -93,9 +93,9 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
     if (bad_settings && (!aside.yes || aside.reason))
         ks_say_instead(&call->settings_err, "compiling with nvcc only");
     else if (aside.reason)
-        ks_say(KS_SEV_REMARK, "%s, compiling with nvcc only", aside.reason);
+        ks_say(KS_SEV_REMARK, "%s, compiling with nvcc only [kscc-stand-aside]", aside.reason);
     else if (!aside.yes)
-        ks_say(KS_SEV_REMARK, "policy is off, compiling with nvcc only");
+        ks_say(KS_SEV_REMARK, "policy is off, compiling with nvcc only [kscc-policy]");
     struct ks_err err;
     ks_stats_count(aside.yes ? aside.stat : bad_settings ? KS_STAT_BAD_VALUE : KS_STAT_POLICY_OFF);
     ks_nvcc_exec(clean.v, &err);

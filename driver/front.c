@@ -35,7 +35,7 @@ static bool is_command(const char *word)
 
 static int fail(const struct ks_err *err)
 {
-    ks_say(KS_SEV_ERROR, "%s; nothing was compiled", err->message);
+    ks_say(KS_SEV_ERROR, "%s; nothing was compiled [kscc-not-found]", err->message);
     return STATUS_NOT_FOUND;
 }
 
@@ -59,7 +59,7 @@ static int ask_core(char *const *call)
 {
     struct ks_err err;
     become_core(KS_CORE_COMMAND, call, &err);
-    ks_say(KS_SEV_ERROR, "%s", err.message);
+    ks_say_error(&err);
     return STATUS_NOT_FOUND;
 }
 

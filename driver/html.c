@@ -23,13 +23,28 @@ static const xmlChar *xml(const char *s)
     return (const xmlChar *)s;
 }
 
-struct ks_html *ks_html_new(const char *title, const char *css)
+static struct ks_html *writer_new(void)
 {
     struct ks_html *h = ks_xcalloc(1, sizeof(*h));
     h->buffer = xmlBufferCreate();
     h->writer = h->buffer ? xmlNewTextWriterMemory(h->buffer, 0) : NULL;
     if (!h->writer)
         abort();
+    return h;
+}
+
+struct ks_html *ks_html_new_xml(const char *root)
+{
+    struct ks_html *h = writer_new();
+    must(xmlTextWriterSetIndent(h->writer, 1));
+    must(xmlTextWriterStartDocument(h->writer, NULL, "UTF-8", NULL));
+    ks_html_open(h, root);
+    return h;
+}
+
+struct ks_html *ks_html_new(const char *title, const char *css)
+{
+    struct ks_html *h = writer_new();
     must(xmlTextWriterWriteRaw(h->writer, xml("<!DOCTYPE html>\n")));
     ks_html_open(h, "html");
     ks_html_attr(h, "lang", "en");

@@ -1,9 +1,9 @@
 #ifndef KS_DRIVER_HTML_H
 #define KS_DRIVER_HTML_H
 
-/* Writes one HTML document into memory (libxml2's text writer behind an opaque type): elements nest, text and attribute values
- * are escaped, every element but the void ones gets its end tag.  Attributes come right after ks_html_open(), before any content.
- * Memory exhaustion aborts, as everywhere; there are no other errors.
+/* Writes one HTML or XML document into memory (libxml2's text writer behind an opaque type): elements nest, text and attribute
+ * values are escaped, every element but the void ones gets its end tag.  Attributes come right after ks_html_open(), before any
+ * content. Memory exhaustion aborts, as everywhere; there are no other errors.
  *
  *     struct ks_html *h = ks_html_new("title", css);
  *     ks_html_open(h, "p");
@@ -19,6 +19,8 @@ struct ks_html;
 
 /* The head with `title` and `css` (taken as it stands: no "</") is written and the body opened. */
 struct ks_html *ks_html_new(const char *title, const char *css);
+/* An XML document instead: the declaration and its root, open. */
+struct ks_html *ks_html_new_xml(const char *root);
 /* Closes what is open, appends the document to out and frees h. */
 void ks_html_finish(struct ks_html *h, struct ks_str *out);
 

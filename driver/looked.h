@@ -18,6 +18,7 @@ struct ks_looked {
     char *counters;         /* --counters=FILE, NULL: none; owned */
     bool profile;           /* --profile was among the words */
     bool json;              /* --json was among the words */
+    bool sarif, yaml;       /* so were --sarif, --yaml */
 };
 
 /* The words after the command's name are read as nvcc would read them; argv[0] plays nvcc's own name.  False: said.  Release in

@@ -90,7 +90,8 @@ static bool read_contracts(struct pipeline *p)
         ks_say_instead(&sidecar_err, instead);
     p->contracts_failed = code != KS_OK || sidecar_code != KS_OK;
     if (p->n_contracts == 0 && !p->contracts_failed)
-        ks_say(KS_SEV_REMARK, "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s",
+        ks_say(KS_SEV_REMARK,
+               "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s [kscc-no-workload]",
                p->unit.path, sidecar, nvcc_only);
     return p->n_contracts > 0;
 }

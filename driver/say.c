@@ -87,10 +87,29 @@ void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_le
         ks_say_diag(&d->data[i], source, source_len);
 }
 
+/* "i/o" is kscc-i-o. */
+static const char *id_of(const struct ks_err *err, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s", ks_code_text(err->code));
+    for (char *p = buffer; *p; p++)
+        if (*p == ' ' || *p == '/')
+            *p = '-';
+    return buffer;
+}
+
+void ks_say_error(const struct ks_err *err)
+{
+    char id[32];
+    ks_say(KS_SEV_ERROR, "%s [kscc-%s]", err->message, id_of(err, id, sizeof(id)));
+}
+
 void ks_say_instead(const struct ks_err *err, const char *instead)
 {
+    char id[32];
+    id_of(err, id, sizeof(id));
     if (err->loc.line)
-        ks_say(KS_SEV_WARNING, "%s:%u:%u: %s, %s", err->loc.file, err->loc.line, err->loc.col, err->message, instead);
+        ks_say(KS_SEV_WARNING, "%s:%u:%u: %s, %s [kscc-%s]", err->loc.file, err->loc.line, err->loc.col, err->message, instead,
+               id);
     else
-        ks_say(KS_SEV_WARNING, "%s, %s", err->message, instead);
+        ks_say(KS_SEV_WARNING, "%s, %s [kscc-%s]", err->message, instead, id);
 }

@@ -13,7 +13,10 @@ void ks_say(enum ks_severity severity, const char *fmt, ...) KS_PRINTF(2, 3);
 void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len);
 void ks_say_progress_diag(const struct ks_diag *d, const char *source, size_t source_len); /* counts as progress */
 void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_len);
-/* A failure of ours and what was done instead: "kscc: warning: MESSAGE, INSTEAD".  Uses the place in err when there is one. */
+/* A failure: "kscc: error: MESSAGE [kscc-ID]", where `kscc explain ID` says more. */
+void ks_say_error(const struct ks_err *err);
+/* A failure of ours and what was done instead: "kscc: warning: MESSAGE, INSTEAD [kscc-ID]".  Uses the place in err when there is
+ * one. */
 void ks_say_instead(const struct ks_err *err, const char *instead);
 bool ks_say_colour(void);
 

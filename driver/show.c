@@ -27,7 +27,7 @@ static bool show_host(const struct ks_call *call)
     if (code == KS_OK)
         show_line("host", line.v);
     else
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     return true;
 }
 

@@ -129,7 +129,7 @@ static int run(struct replay *r, const char *trace, bool json)
     if (code == KS_OK)
         code = replay_all(r, &err);
     if (code != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return code == KS_ERR_USAGE ? 2 : 1;
     }
     print_result(r, json);

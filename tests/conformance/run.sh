@@ -74,7 +74,8 @@ cp a.cu 'sp ace.cu'; cp a.cu noext; cp a.cu c.c sub
 gcc -c c.c -o oo.o && ar rcD libla.a oo.o && "$NVCC" -dc a.cu -o dca.o && "$NVCC" -w -dc st.cu -o dcst.o || exit 2
 for g in gcc g++; do
     printf '#!/bin/bash\n{ echo "== %s"; printf "%%s\\n" "$@"; env | grep -vE "^(_|SHLVL|PWD|OLDPWD|CC|WORK)=" | sort; } >>host.log\nexec /usr/bin/%s "$@"\n' $g $g >host/$g
-    printf '#!/bin/bash\n[[ " $* " != *" -c "* || -e started ]] || { : >started; sleep 2; }\nexec /usr/bin/%s "$@"\n' $g >"slow_$g"
+    # no bash: that one lives on after QUIT
+    printf '#!/bin/sh\ncase " $* " in *" -c "*) [ -e started ] || { : >started; sleep 2; } ;; esac\nexec /usr/bin/%s "$@"\n' $g >"slow_$g"
 done
 mkdir slow; mv slow_gcc slow/gcc; mv slow_g++ slow/g++; chmod +x host/* slow/*
 # sends a signal to the compiler (process) or its group while the host compiler is busy; prints how it ended

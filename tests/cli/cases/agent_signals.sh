@@ -4,7 +4,7 @@ echo '__global__ void k(float *p) { *p = 1; }' >a.cu
 # asks it for its properties before, another way)
 mkdir host
 for c in gcc g++; do
-  printf '#!/bin/bash\n[[ " $* " != *$STALL* || -e "$WORK/started" ]] || { touch "$WORK/started"; sleep 2; }\nexec /usr/bin/%s "$@"\n' $c >host/$c
+  printf '#!/bin/sh\ncase " $* " in *"$STALL"*) [ -e "$WORK/started" ] || { : >"$WORK/started"; sleep 2; } ;; esac\nexec /usr/bin/%s "$@"\n' $c >host/$c
   chmod +x host/$c
 done
 # ended FOLDER WHO SIGNAL COMMAND...: sends the signal while the host compiler is busy; prints how the command ended

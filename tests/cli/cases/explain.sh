@@ -1,0 +1,30 @@
+# Every id that a message can end with is explained, and every failure has one.
+run "$KSCC" explain; expect_status 0; sed 's/^kscc-//' out >known
+[ "$(wc -l <known)" -gt 30 ] || fail "few ids"
+LC_ALL=C sort -c known || fail "not sorted"
+{ sed -nE '/\bOK,/d; s/^X\([A-Z_]+, "([^"]+)".*/\1/p' "$SRC/base/codes.def" | tr ' /' '--'
+  sed -nE 's/^X\([A-Z_]+, "([^"]+)".*/\1/p' "$SRC/base/layer.def" "$SRC/harness/gate.def"
+  grep -rhoE '\[kscc-[a-z-]+\]' "$SRC"/driver/*.c "$SRC/tests/golden" | sed 's/\[kscc-//; s/\]//'
+  grep -rhA2 'ks_diags_add(' "$SRC"/{analyzer,driver,harness,questions,rewriter} --include=*.c | grep -oE '[a-z1], "[a-z-]+",' | sed 's/.*"\(.*\)",/\1/'
+} | sort -u >used
+for id in $(cat used); do
+  run "$KSCC" explain "kscc-$id"; expect_status 0
+  [ "$(wc -l <out)" = 3 ] || fail "$id: $(cat out)"
+done
+run "$KSCC" explain '[kscc-contract]'; expect_status 0; head -1 out | grep -qx kscc-contract || fail "in brackets"
+run "$KSCC" explain nonsense; expect_status 1; expect_err "[kscc-not-found]"
+run "$KSCC" explain a b; expect_status 2
+# failures of several kinds: each line of ours has an id that is known
+{ "$KSCC" analyze nofile.cu; "$KSCC" store verify --kscc-dir=none; "$KSCC" report --kscc-dir=none; "$KSCC" help nothing; "$KSCC" approve; "$KSCC" trace show none
+  "$KSCC" stats --kscc-dir=none; KSCC_NVCC=/nonexistent "$KSCC" -c a.cu; "$KSCC" run -- /nonexistent; "$KSCC" profile nofile.cu; "$KSCC" mcp --nonsense a b c
+  echo '__global__ void k() {}' >a.cu; "$KSCC" contract a.cu; "$KSCC" -O-agent -c a.cu; "$KSCC" -O-agent -cubin a.cu; "$KSCC" -O-agent --kscc-delta=x -c a.cu
+} >out 2>err </dev/null
+grep -E '^kscc: (error|warning|remark):' err >said
+[ "$(wc -l <said)" -ge 13 ] || { fail "few messages"; cat err; }
+while IFS= read -r line; do
+  id=$(sed -nE 's/.*\[kscc-([a-z-]+)\]$/\1/p' <<<"$line")
+  [ -n "$id" ] && grep -qx "$id" known || fail "no id: $line"
+done <said
+# the table of commands: each once, in order
+sed -nE 's/^X\("([a-z-]+)", ks_cmd.*/\1/p' "$SRC/driver/commands.def" >commands
+LC_ALL=C sort -uc commands || fail "commands.def is not sorted, or names a command twice"

@@ -1,0 +1,94 @@
+# What other tools read: SARIF 2.1.0 and optimisation records of an analysis, JUnit of verdicts, Prometheus text of counters.
+# SARIF_SCHEMA=FILE: the standard's own schema, against which the SARIF is checked as well.
+cat >"s ü.cu" <<'F'
+/* ü */ __global__ void k(float *p, int n) { int i = threadIdx.x * n; for (int j = 0; j < n; j++) p[i * 33 + j * 7] += 1.0f; }
+void f(float *p, int n) { /* é */ k<<<1, 32>>>(p, n); k<<<1, 32>>>(p, n); }
+F
+run "$KSCC" analyze --sarif "s ü.cu"; expect_status 0; cp out a.sarif
+run "$KSCC" analyze --json "s ü.cu"; expect_status 0; cp out a.json
+run "$KSCC" analyze --yaml "s ü.cu"; expect_status 0; cp out a.yaml
+run "$KSCC" analyze "s ü.cu"; cp out a.txt
+run "$KSCC" analyze --yaml --json "s ü.cu"; expect_status 1
+cat >check.py <<'P'
+import json, os, re, sys
+from urllib.parse import unquote
+log = json.load(open("a.sarif"))
+if os.environ.get("SARIF_SCHEMA"):
+    import jsonschema
+    jsonschema.Draft4Validator(json.load(open(os.environ["SARIF_SCHEMA"]))).validate(log)
+remarks = open("a.txt", encoding="utf8").read().count(": remark: ")
+assert remarks > 0, "nothing is remarked"
+assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json") and len(log["runs"]) == 1
+run = log["runs"][0]
+driver = run["tool"]["driver"]
+assert driver["name"] == "kscc" and run["columnKind"] == "unicodeCodePoints"
+ids = [rule["id"] for rule in driver["rules"]]
+assert len(set(ids)) == len(ids)
+lines = open("s ü.cu", encoding="utf8").read().split("\n")
+def place(location):
+    physical = location["physicalLocation"]
+    assert unquote(physical["artifactLocation"]["uri"]) == "s ü.cu" and " " not in physical["artifactLocation"]["uri"]
+    region = physical["region"]
+    assert 1 <= region["startColumn"] < region["endColumn"] <= len(lines[region["startLine"] - 1]) + 1, region
+    return lines[region["startLine"] - 1][region["startColumn"] - 1 : region["endColumn"] - 1]
+for result in run["results"]:
+    assert ids[result["ruleIndex"]] == result["ruleId"] and result["level"] == "note" and result["message"]["text"]
+    assert len(result["locations"]) == 1
+    text = place(result["locations"][0])
+    assert text and not text[0].isspace(), text
+    for related in result.get("relatedLocations", []):
+        assert related["message"]["text"] and place(related)
+assert len(run["results"]) == remarks, (len(run["results"]), remarks)
+shown = [h for h in json.load(open("a.json"))["hypotheses"] if h["score"] >= 0.1]
+assert [r["ruleId"] for r in run["results"]] == ["kscc-" + h["layer"] for h in shown]
+# YAML: one document a remark; scalars in single quotes or plain words
+text = open("a.yaml", encoding="utf8").read()
+documents = [d for d in text.split("--- !Analysis\n") if d]
+assert len(documents) == remarks
+quoted = r"'(?:[^'\n]|'')*'"
+loc = rf"DebugLoc: \{{ File: {quoted}, Line: [0-9]+, Column: [0-9]+ \}}\n"
+for d, h in zip(documents, shown):
+    assert re.fullmatch(rf"Pass: kscc\nName: {h['layer']}\n(?:{loc})?Function: {quoted}\nArgs:\n  - String: {quoted}\n"
+                        rf"  - Score: '[0-9.]+'\n(?:  - Evidence: {quoted}\n(?:    {loc})?)*\.\.\.\n", d), d
+P
+python3 check.py >py.out 2>&1 || { fail "SARIF or YAML"; tail -5 py.out; }
+# verdicts
+unit
+candidate 1 'compute 2 writes out of bounds & "more" <here>' 'y[i < n ? i : i + 100000] = x[i < n ? i : 0] * 3.0f + 1.0f;'
+good_candidate 2
+agent --kscc-agent=file:cand -c unit.cu -o unit.o; expect_status 0
+run "$KSCC" report --junit; expect_status 0; cp out junit.xml
+run "$KSCC" report --json; cp out report.json
+cat >junit.py <<'P'
+import json, xml.etree.ElementTree as xml
+root = xml.parse("junit.xml").getroot()
+report = json.load(open("report.json"))
+assert root.tag == "testsuites" and len(root) == 1
+suite = root[0]
+cases = suite.findall("testcase")
+verdicts = report["trials"] + report["confirmations"]
+assert suite.get("name") == "unit.cu:scale_shift" and int(suite.get("tests")) == len(cases) == len(verdicts) > 2
+assert int(suite.get("failures")) == len(suite.findall("testcase/failure")) == sum(v["outcome"] == "rejected" for v in verdicts) == 1
+assert int(suite.get("skipped")) == len(suite.findall("testcase/skipped")) == sum(v["outcome"] == "no gain" for v in verdicts)
+failure = suite.find("testcase/failure")
+assert failure.get("type") == verdicts[0]["gate"] and verdicts[0]["reason"] in failure.text
+assert '& "more" <here>' in cases[0].get("name"), cases[0].get("name")
+P
+python3 junit.py >py.out 2>&1 || { fail "JUnit"; tail -5 py.out; head -20 junit.xml; }
+# counters
+run "$KSCC" --kscc-dir=counted -c unit.cu -o unit.o; run "$KSCC" --kscc-dir=counted --version
+run "$KSCC" stats --prometheus --kscc-dir=counted; expect_status 0; cp out metrics
+run "$KSCC" stats --json --kscc-dir=counted; cp out stats.json
+cat >metrics.py <<'P'
+import json, re
+stats = json.load(open("stats.json"))
+text = open("metrics").read()
+seen = dict()
+for block in re.findall(r"# HELP (\w+) [^\n]+\n# TYPE (\w+) counter\n(\w+) (\d+)\n", text):
+    assert block[0] == block[1] == block[2]
+    seen[block[0]] = int(block[3])
+assert text.count("\n") == 3 * len(seen) and seen == {f"kscc_{k}_total": v for k, v in stats.items()}
+assert seen["kscc_calls_total"] == 2
+P
+python3 metrics.py >py.out 2>&1 || { fail "Prometheus"; tail -5 py.out; cat metrics | head; }
+run "$KSCC" stats --prometheus --json --kscc-dir=counted; expect_status 2
