@@ -36,7 +36,7 @@ TEST(table_is_sorted_unique_and_legal)
             CHECK(strcmp(ks_options[i - 1].name, o->name) < 0);
         CHECK(ks_str_starts(o->name, "--kscc-") || strcmp(o->name, "-O-agent") == 0 || strcmp(o->name, "-###") == 0);
         CHECK((o->form == KS_OPT_BARE) == (o->metavar[0] == '\0'));
-        CHECK((o->type == KS_TYPE_OPT_ENUM) == (o->allowed[0] != '\0'));
+        CHECK((o->type == KS_TYPE_OPT_ENUM || o->type == KS_TYPE_OPT_POLICY) == (o->allowed[0] != '\0'));
         CHECK((o->type == KS_TYPE_OPT_BOOL || o->type == KS_TYPE_OPT_ACTION) == (o->form == KS_OPT_BARE));
         CHECK(o->offset < sizeof(struct ks_settings));
         CHECK(o->help[0] != '\0');
