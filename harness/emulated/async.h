@@ -146,5 +146,8 @@ bool ks_emu_async_shared(struct emu_warp *w, const struct emu_insn *in, int lane
 bool ks_emu_async_global(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, uint32_t bytes, bool store,
                          bool atomic);
 void ks_emu_proxy_store(struct emu_block *b, const struct emu_access *x); /* by threads */
+/* By a copy: remembers the swizzle of tensor copies, -1: none.  The other tells it; false: something else was there last. */
+void ks_emu_proxy_copied(struct emu_block *b, uint32_t offset, uint32_t bytes, int swizzle);
+bool ks_emu_proxy_swizzle(const struct emu_block *b, uint32_t offset, uint32_t *ret);
 
 #endif

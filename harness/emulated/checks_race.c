@@ -22,7 +22,7 @@ struct segment {
 
 struct published {
     uint64_t time;                 /* of the first fence; 0: none */
-    uint32_t clock[EMU_MAX_WARPS]; /* accesses before it are visible */
+    uint32_t clock[EMU_VECTOR]; /* accesses before it are visible */
 };
 
 struct emu_race_state {
@@ -86,6 +86,10 @@ static void join(uint32_t *to, const uint32_t *from, uint32_t n)
 {
     for (uint32_t v = 0; v < n; v++)
         to[v] = from[v] > to[v] ? from[v] : to[v];
+    to += EMU_MAX_WARPS;
+    from += EMU_MAX_WARPS;
+    for (uint32_t v = 0; v < n; v++)
+        to[v] = from[v] > to[v] ? from[v] : to[v];
 }
 
 /* What a barrier has been told since it last completed. */
@@ -131,8 +135,11 @@ void ks_emu_race_acquire(struct emu_warp *w, bool block_only)
     struct emu_block *b = w->block;
     uint32_t *sync = b->vc[b->n_warps], *mine = b->vc[w->id];
     for (uint32_t v = 0; v < b->n_warps; v++)
-        if (v != w->id)
+        if (v != w->id) {
             mine[v] = sync[v] > mine[v] ? sync[v] : mine[v];
+            uint32_t t = EMU_MAX_WARPS + v;
+            mine[t] = sync[t] > mine[t] ? sync[t] : mine[t];
+        }
     if (!block_only)
         b->acquired_time = w->worker->launch->races->time;
 }

@@ -214,7 +214,7 @@ enum ks_code ks_emu_decode_tcgen(struct emu_dec *d, const char *arg)
     if (ks_streq(what, "wait::st"))
         return warp_op(d, "tcgen05.wait.st", in);
     if (ks_streq(what, "fence::before_thread_sync") || ks_streq(what, "fence::after_thread_sync"))
-        return ks_emu_decode_nothing(d, arg);
+        return ks_emu_emit(d, what[7] == 'b' ? "tcgen05.fence.before" : "tcgen05.fence.after", in);
     if (ks_streq(what, "mma"))
         return mma(d, in);
     if (ks_streq(what, "cp"))

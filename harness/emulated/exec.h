@@ -10,6 +10,7 @@
 
 #define EMU_LANES     32
 #define EMU_MAX_WARPS 64 /* of a block; the hardware has 32 */
+#define EMU_VECTOR    (2 * EMU_MAX_WARPS)
 #define EMU_MAX_BARS  16
 #define EMU_MAX_DEPTH 64 /* call depth */
 
@@ -141,7 +142,7 @@ struct emu_block {
     struct emu_race_word *shared_race;
     uint8_t *local, *local_init;
     struct emu_barrier bar[EMU_MAX_BARS];
-    uint32_t (*vc)[EMU_MAX_WARPS]; /* vector clocks, when checked: vc[w][v] */
+    uint32_t (*vc)[EMU_VECTOR]; /* vector clocks, when checked: vc[w][v]; from EMU_MAX_WARPS on those of checks_tcgen.c */
     bool faulted;
     uint64_t insts; /* warp instructions executed */
     KS_VEC(struct emu_async) async;

@@ -119,9 +119,13 @@ static bool shared_destination(struct issue *s, uint32_t bytes, uint32_t align)
             return false;
         }
     }
-    for (uint32_t r = 0; r < c->n_blocks; r++)
-        if ((s->op.blocks >> r & 1u) && !ks_emu_async_shared(w, s->in, s->lane, c->blocks[r], offset, bytes, true))
+    for (uint32_t r = 0; r < c->n_blocks; r++) {
+        if (!(s->op.blocks >> r & 1u))
+            continue;
+        if (!ks_emu_async_shared(w, s->in, s->lane, c->blocks[r], offset, bytes, true))
             return false;
+        ks_emu_proxy_copied(c->blocks[r], offset, bytes, s->op.kind == EMU_ASYNC_LOAD_TENSOR ? s->op.map.swizzle : -1);
+    }
     return true;
 }
 

@@ -26,13 +26,26 @@ static bool valid_columns(struct emu_warp *w, uint32_t n)
     return false;
 }
 
+/* All tcgen05 instructions of a kernel must name the same cta_group; the first allocation settles it.  False: faulted. */
+static bool same_group(struct emu_warp *w, int lane, bool pair, bool allocates)
+{
+    struct emu_tensor_memory *t = w->block->tmem;
+    if (t && t->group == 0 && allocates)
+        t->group = pair ? 2 : 1;
+    if (!t || t->group == 0 || (t->group == 2) == pair)
+        return true;
+    ks_emu_fault(w, KS_ERR_DEVICE, "tensor-pair", lane, "", 0, "",
+                 "cta_group::%d where tensor memory was allocated for cta_group::%d", pair ? 2 : 1, t->group);
+    return false;
+}
+
 /* a: where the address goes, b: columns. */
 static void alloc(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
 {
     struct emu_tensor_memory *t = ks_emu_tmem(w->block);
     int lane = __builtin_ctz(mask);
     uint32_t n = R32(in->b)[lane], units = n / EMU_TMEM_UNIT, at, offset;
-    if (!valid_columns(w, n))
+    if (!valid_columns(w, n) || !same_group(w, lane, in->sub & EMU_TC_PAIR, true))
         return;
     if (t->sealed) {
         ks_emu_fault(w, KS_ERR_DEVICE, "tensor-memory", lane, "", n, "", "tcgen05.alloc after tcgen05.relinquish_alloc_permit");
@@ -48,6 +61,7 @@ static void alloc(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
     if (!b)
         return;
     t->used |= ((1u << units) - 1) << at;
+    ks_emu_tmem_forget(w->block, at * EMU_TMEM_UNIT, n);
     t->allocs[t->n_allocs++] = (struct emu_tmem_alloc){at * EMU_TMEM_UNIT, n, w->pc, w->id};
     uint32_t address = at * EMU_TMEM_UNIT;
     struct emu_access x = {.mask = 1u << lane, .bytes = 4, .store = true};
@@ -64,11 +78,17 @@ static void dealloc(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
     struct emu_tensor_memory *t = ks_emu_tmem(w->block);
     int lane = __builtin_ctz(mask);
     uint32_t first = R32(in->a)[lane] & 0xffff, n = R32(in->b)[lane];
-    if (!valid_columns(w, n))
+    w->pc = ks_emu_pc(w, in);
+    if (!valid_columns(w, n) || !same_group(w, lane, in->sub & EMU_TC_PAIR, false))
         return;
     for (uint32_t i = 0; i < t->n_allocs; i++) {
         if (t->allocs[i].first != first || t->allocs[i].columns != n)
             continue;
+        if (ks_emu_tcgen_user(w->block, first, n, true) && (w->worker->launch->checks & KS_EMU_CHECK_SYNC))
+            ks_emu_report(w, "tcgen05-pending", lane, w->pc, "store", 0, "", NULL,
+                          "tcgen05.dealloc of columns that an operation under way still uses");
+        ks_emu_tmem_after_sync(w); /* it needs order only, no fence */
+        ks_emu_tmem_order(w, lane, 0, EMU_TMEM_LANES, first, n, true, "tcgen05.dealloc");
         t->used &= ~(((1u << n / EMU_TMEM_UNIT) - 1) << first / EMU_TMEM_UNIT);
         t->allocs[i] = t->allocs[--t->n_allocs];
         ks_emu_tmem_mark(w->block, 0, EMU_TMEM_LANES, first, n, EMU_TMEM_EMPTY);
@@ -144,6 +164,7 @@ static void load(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
         return;
     const struct emu_tensor_memory *t = w->block->tmem;
     ks_emu_tmem_check(w, thread, w->block, lane, rows, column, columns, EMU_TMEM_LOAD, "tcgen05.ld");
+    ks_emu_tmem_order(w, thread, lane, rows, column, columns, false, "tcgen05.ld");
     struct emu_wgmma_state *s = ks_emu_wgmma_state(w);
     for (uint32_t r = 0; r < in->n_ext; r++) {
         uint32_t *d = R32(in->ext[r]);
@@ -166,6 +187,7 @@ static void store(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
         return;
     struct emu_tensor_memory *t = w->block->tmem;
     ks_emu_tmem_check(w, thread, w->block, lane, rows, column, columns, EMU_TMEM_STORE, "tcgen05.st");
+    ks_emu_tmem_order(w, thread, lane, rows, column, columns, true, "tcgen05.st");
     for (uint32_t r = 0; r < in->n_ext; r++) {
         const uint32_t *s = R32(in->ext[r]);
         for (uint32_t l = 0; l < EMU_LANES; l++) {
@@ -203,6 +225,19 @@ static void wait_st(struct emu_warp *w, const struct emu_insn *in, uint32_t mask
         for (uint32_t c = 0; c < EMU_TMEM_COLUMNS; c++)
             s[c] = s[c] == EMU_TMEM_STORING ? EMU_TMEM_WRITTEN : s[c];
     }
+}
+
+static void fence_before(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    (void)in;
+    (void)mask;
+    ks_emu_tmem_before_sync(w);
+}
+static void fence_after(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
+{
+    (void)in;
+    (void)mask;
+    ks_emu_tmem_after_sync(w);
 }
 
 /* ------------------------------------------------------------------------------------------------ the tensor pipe */
@@ -290,9 +325,16 @@ static bool check_shared(struct emu_warp *w, const struct emu_insn *in, int lane
     uint32_t each = 128 / ks_emu_element_bits(t), n = trans ? k : lines, pieces = (trans ? lines : k) / each;
     bool checked = w->worker->launch->checks & (KS_EMU_CHECK_INIT | KS_EMU_CHECK_RACE | KS_EMU_CHECK_SYNC);
     int which = what[0] == 'B';
+    bool mismatch = false;
     op->lo[which] = UINT32_MAX;
     op->hi[which] = 0;
     ks_emu_tcgen_operand(b, desc, trans, &o);
+    uint32_t code = (uint32_t)(desc >> 61), seen;
+    if ((desc >> 46 & 7) != 1 || code == 3 || code == 5 || code == 7) {
+        ks_emu_fault(w, KS_ERR_DEVICE, "tensor-descriptor", lane, "", 0, "", "descriptor 0x%016llx of operand %s: %s",
+                     (unsigned long long)desc, what, (desc >> 46 & 7) != 1 ? "bits 46 to 48 must be 1" : "no such swizzle");
+        return false;
+    }
     for (uint32_t l = 0; l < n; l++) {
         for (uint32_t p = 0; p < pieces; p++) {
             uint32_t a = ks_emu_operand_address(&o, l, p);
@@ -305,9 +347,25 @@ static bool check_shared(struct emu_warp *w, const struct emu_insn *in, int lane
             op->hi[which] = a + 16 > op->hi[which] ? a + 16 : op->hi[which];
             if (checked && !ks_emu_async_shared(w, in, lane, b, a, 16, false))
                 return false;
+            if (!mismatch && ks_emu_proxy_swizzle(b, a, &seen) && seen != (uint32_t)o.swizzle) {
+                mismatch = true;
+                ks_emu_report(w, "tensor-swizzle", lane, w->pc, "load", a, "shared", NULL,
+                              "operand %s is read with another swizzle (%s) than a tensor copy wrote it with (%s)", what,
+                              ks_emu_swizzle_name(o.swizzle), ks_emu_swizzle_name((enum ks_emu_map_swizzle)seen));
+            }
         }
     }
     return true;
+}
+
+/* Where a result or A may start: lane 0, and of 64 rows, which lie in half of each quarter, lane 16 too.  False: faulted. */
+static bool first_lane(struct emu_warp *w, int thread, uint32_t lane, bool halves, const char *what)
+{
+    if (lane == 0 || (halves && lane == 16))
+        return true;
+    ks_emu_fault(w, KS_ERR_DEVICE, "tensor-lanes", thread, "", lane << 16, "",
+                 "%s of tcgen05.mma at lane %u of tensor memory, must be %s", what, lane, halves ? "0 or 16" : "0");
+    return false;
 }
 
 static bool check_mma(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_tcgen_op *op)
@@ -315,6 +373,11 @@ static bool check_mma(struct emu_warp *w, const struct emu_insn *in, int lane, s
     struct emu_block *b[2];
     uint32_t n = blocks_of(w, lane, op->pair, b);
     uint32_t rows = n ? op->m / n : 0, width = rows == 64 && n == 2 ? op->n / 2 : op->n, d = op->d & 0xffff;
+    op->width = width;
+    if (n && (!same_group(w, lane, op->pair, false) || !first_lane(w, lane, op->d >> 16, rows == 64 && n == 1, "the result") ||
+              (op->a_in_tmem && !first_lane(w, lane, (uint32_t)op->a >> 16, rows == 64 && n == 1, "operand A"))))
+        return false;
+    uint32_t base = op->d >> 16;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t lanes = rows == 64 && n == 1 ? 16 : 128, step = lanes == 16 ? 32 : 128;
         if (!ks_emu_tmem_columns(w, lane, b[k], d, width, "the result of tcgen05.mma"))
@@ -323,14 +386,22 @@ static bool check_mma(struct emu_warp *w, const struct emu_insn *in, int lane, s
             uint32_t cells = op->k * ks_emu_element_bits((enum ptx_type)op->a_type) / 32, a = (uint32_t)op->a & 0xffff;
             if (!ks_emu_tmem_columns(w, lane, b[k], a, cells, "operand A of tcgen05.mma"))
                 return false;
-            for (uint32_t l = 0; l < 128; l += step)
+            uint32_t from = (uint32_t)op->a >> 16;
+            op->width_a = cells;
+            for (uint32_t l = from; l < 128; l += step)
                 ks_emu_tmem_check(w, lane, b[k], l, lanes, a, cells, EMU_TMEM_PIPE, "operand A of tcgen05.mma");
+            if (n == 1)
+                ks_emu_tmem_order(w, lane, 0, EMU_TMEM_LANES, a, cells, false, "operand A of tcgen05.mma");
         } else if (!check_shared(w, in, lane, b[k], op->a, op->trans_a, rows, op->k, (enum ptx_type)op->a_type, "A", op)) {
             return false;
         }
         if (!check_shared(w, in, lane, b[k], op->b, op->trans_b, op->n / n, op->k, (enum ptx_type)op->b_type, "B", op))
             return false;
-        for (uint32_t l = 0; l < 128; l += step) {
+        if (n == 1)
+            ks_emu_tmem_order(w, lane, 0, EMU_TMEM_LANES, d, width, true, "the result of tcgen05.mma");
+        else
+            ks_emu_tmem_forget(b[k], d, width); /* by a warp of another block */
+        for (uint32_t l = base; l < 128; l += step) {
             if (op->accumulate)
                 ks_emu_tmem_check(w, lane, b[k], l, lanes, d, width, EMU_TMEM_PIPE, "the accumulator of tcgen05.mma");
             ks_emu_tmem_mark(b[k], l, lanes, d, width, EMU_TMEM_BUSY);
@@ -384,6 +455,9 @@ static void cp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
                 !check_shared(w, in, i, b[k], op.a, false, shapes[in->type].lines, 16 * shapes[in->type].pieces, PTX_u8, "of cp",
                               &op))
                 return;
+            op.width = columns;
+            if (n == 1)
+                ks_emu_tmem_order(w, i, 0, EMU_TMEM_LANES, op.d & 0xffff, columns, true, "tcgen05.cp");
             ks_emu_tmem_mark(b[k], 0, EMU_TMEM_LANES, op.d & 0xffff, columns, EMU_TMEM_BUSY);
         }
         if (!n)
@@ -411,6 +485,9 @@ static void shift(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
                 return;
         if (!n)
             return;
+        op.width = 8;
+        if (n == 1)
+            ks_emu_tmem_order(w, i, lane, 32, op.d & 0xffff, 8, true, "tcgen05.shift");
         push(w, i, &op);
     }
 }
@@ -448,13 +525,24 @@ static void commit(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
                 return;
             }
         }
+        ks_emu_tmem_before_sync(w);
         if (w->worker->launch->checks & KS_EMU_CHECK_RACE)
             ks_emu_race_release(w, false);
         ks_emu_async_push(c, &op);
     }
 }
 
-const struct emu_row ks_emu_rows_tcgen[] = {
-    {"tcgen05.alloc", alloc}, {"tcgen05.dealloc", dealloc}, {"tcgen05.relinquish", relinquish}, {"tcgen05.ld", load},
-    {"tcgen05.st", store},    {"tcgen05.wait.ld", wait_ld}, {"tcgen05.wait.st", wait_st},       {"tcgen05.mma", mma},
-    {"tcgen05.cp", cp},       {"tcgen05.shift", shift},     {"tcgen05.commit", commit},         {NULL, NULL}};
+const struct emu_row ks_emu_rows_tcgen[] = {{"tcgen05.alloc", alloc},
+                                            {"tcgen05.dealloc", dealloc},
+                                            {"tcgen05.relinquish", relinquish},
+                                            {"tcgen05.ld", load},
+                                            {"tcgen05.st", store},
+                                            {"tcgen05.wait.ld", wait_ld},
+                                            {"tcgen05.wait.st", wait_st},
+                                            {"tcgen05.mma", mma},
+                                            {"tcgen05.cp", cp},
+                                            {"tcgen05.shift", shift},
+                                            {"tcgen05.commit", commit},
+                                            {"tcgen05.fence.before", fence_before},
+                                            {"tcgen05.fence.after", fence_after},
+                                            {NULL, NULL}};

@@ -23,6 +23,25 @@ void ks_emu_proxy_store(struct emu_block *b, const struct emu_access *x)
         b->proxy[(x->ad[i] + k) / 4] = b->proxy_epoch;
 }
 
+/* Tensor copies leave their swizzle there, in place of an epoch. */
+#define EPOCH_SWIZZLE 0xffffff00u
+
+void ks_emu_proxy_copied(struct emu_block *b, uint32_t offset, uint32_t bytes, int swizzle)
+{
+    if (!b->proxy)
+        return;
+    for (uint32_t k = offset / 4; k < (offset + bytes + 3) / 4; k++)
+        b->proxy[k] = swizzle < 0 ? 0 : EPOCH_SWIZZLE | (uint32_t)swizzle;
+}
+
+bool ks_emu_proxy_swizzle(const struct emu_block *b, uint32_t offset, uint32_t *ret)
+{
+    if (!b->proxy || b->proxy[offset / 4] < EPOCH_SWIZZLE)
+        return false;
+    *ret = b->proxy[offset / 4] & 0xff;
+    return true;
+}
+
 static void check_fence(struct emu_warp *w, int lane, struct emu_block *b, uint32_t offset, uint32_t bytes)
 {
     for (uint32_t k = offset / 4; k < (offset + bytes + 3) / 4; k++) {

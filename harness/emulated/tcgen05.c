@@ -27,7 +27,7 @@ static void load_a(struct work *x, struct emu_block *b)
     float line[EMU_TMEM_LANES];
     if (op->a_in_tmem) {
         for (uint32_t r = 0; r < x->rows; r++)
-            ks_emu_elements(&b->tmem->cell[ks_emu_tmem_lane(x->rows, r)][op->a & 0xffff], op->k, t, x->a + r * op->k);
+            ks_emu_elements(&b->tmem->cell[ks_emu_tmem_lane(x->rows, r, (uint32_t)op->a >> 16)][op->a & 0xffff], op->k, t, x->a + r * op->k);
     } else {
         ks_emu_tcgen_operand(b, op->a, op->trans_a, &o);
         for (uint32_t r = 0; r < x->rows && !op->trans_a; r++)
@@ -78,7 +78,7 @@ static uint32_t patches_of(const struct work *x, struct patch *p)
     }
     if (x->rows == 64) {
         for (uint32_t i = 0; i < 4; i++)
-            p[i] = (struct patch){16 * i, 16, 32 * i, 0, n};
+            p[i] = (struct patch){16 * i, 16, (x->op->d >> 16) + 32 * i, 0, n};
         return 4;
     }
     p[0] = (struct patch){0, x->rows, 0, 0, n};

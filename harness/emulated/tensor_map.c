@@ -128,6 +128,27 @@ uint32_t ks_emu_tensor_map_box_bytes(const struct ks_emu_tensor_map *map)
 }
 
 /* Address bits choose the row of the pattern, so a pattern does not start at the buffer but at a multiple of its size. */
+const char *ks_emu_swizzle_name(enum ks_emu_map_swizzle swizzle)
+{
+    switch (swizzle) {
+    case KS_EMU_SWIZZLE_NONE:
+        return "NONE";
+    case KS_EMU_SWIZZLE_32B:
+        return "32B";
+    case KS_EMU_SWIZZLE_64B:
+        return "64B";
+    case KS_EMU_SWIZZLE_128B:
+        return "128B";
+    case KS_EMU_SWIZZLE_128B_ATOM_32B:
+        return "128B_ATOM_32B";
+    case KS_EMU_SWIZZLE_128B_ATOM_32B_FLIP_8B:
+        return "128B_ATOM_32B_FLIP_8B";
+    case KS_EMU_SWIZZLE_128B_ATOM_64B:
+        return "128B_ATOM_64B";
+    }
+    return "";
+}
+
 uint32_t ks_emu_swizzle(enum ks_emu_map_swizzle swizzle, uint32_t a)
 {
     switch (swizzle) {

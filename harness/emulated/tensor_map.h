@@ -74,6 +74,7 @@ uint32_t ks_emu_tensor_map_element_bytes(const struct ks_emu_tensor_map *map);
 /* Elements a box has along dimension i: its extent over the element stride. */
 uint32_t ks_emu_tensor_map_count(const struct ks_emu_tensor_map *map, uint32_t i);
 uint32_t ks_emu_tensor_map_box_bytes(const struct ks_emu_tensor_map *map);
+const char *ks_emu_swizzle_name(enum ks_emu_map_swizzle swizzle); /* as cuda.h has it, less CU_TENSOR_MAP_SWIZZLE_ */
 /* Where byte `address` of shared memory goes under a swizzle. */
 uint32_t ks_emu_swizzle(enum ks_emu_map_swizzle swizzle, uint32_t address);
 

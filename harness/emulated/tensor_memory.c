@@ -71,6 +71,10 @@ void ks_emu_tmem_check(struct emu_warp *w, int thread, struct emu_block *b, uint
             col = column + c;
         }
     }
+    if (how == EMU_TMEM_STORE && (checks & KS_EMU_CHECK_SYNC) && ks_emu_tcgen_user(b, column, n, false))
+        ks_emu_report(w, "tcgen05-overwrite", thread, w->pc, "store", 0, "", NULL,
+                      "%s of columns %u to %u of tensor memory, which operand A of an operation under way is still read from",
+                      what, column, column + n - 1);
     if (worst == EMU_TMEM_WRITTEN)
         return;
     if (worst == EMU_TMEM_EMPTY ? checks & KS_EMU_CHECK_INIT : checks & KS_EMU_CHECK_SYNC)
@@ -98,6 +102,23 @@ const struct emu_async_op *ks_emu_tcgen_reader(const struct emu_block *b, uint64
         for (int k = 0; k < 2; k++)
             if (op->tcgen->lo[k] < hi && op->tcgen->hi[k] > lo)
                 return op;
+    }
+    return NULL;
+}
+
+const struct emu_async_op *ks_emu_tcgen_user(const struct emu_block *b, uint32_t column, uint32_t n, bool writers_too)
+{
+    const struct emu_cluster *c = b->cluster;
+    for (size_t i = 0; i < c->queue.n; i++) {
+        const struct emu_async_op *op = &c->queue.data[i];
+        const struct emu_tcgen_op *t = op->tcgen;
+        if (op->kind != EMU_ASYNC_TENSOR || (op->block != b && !(t->pair && (op->block->rank ^ b->rank) < 2)))
+            continue;
+        uint32_t a = (uint32_t)t->a & 0xffff, d = t->d & 0xffff;
+        if (t->kind == EMU_TCGEN_MMA && t->a_in_tmem && a < column + n && a + t->width_a > column)
+            return op;
+        if (writers_too && d < column + n && d + t->width > column)
+            return op;
     }
     return NULL;
 }

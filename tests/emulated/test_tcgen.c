@@ -141,6 +141,26 @@ static void test_from_tmem(void)
     drop(dd);
 }
 
+static void test_upper_half(void)
+{
+    const struct kind *k = &kinds[0];
+    uint32_t idesc = descriptor(1, 0, 0, 64, 8, 0), bad = 0;
+    fill(k, 64, 16, false, false);
+    void *da = upload(a, 64 * 32, "a"), *db = upload(b, 16 * 32, "b"), *dd = upload(NULL, 128 * 8 * 4, "d");
+    enum ks_code code = run("upper_half", 1, (void *[]){&da, &db, &dd, &idesc});
+    download(got, dd, 128 * 8 * 4);
+    for (uint32_t lane = 0; lane < 128; lane++)
+        for (uint32_t c = 0; c < 8; c++) {
+            uint32_t r = lane / 32 * 16 + lane % 16;
+            bad += !right(k, r, lane % 32 < 16 ? c : 8 + c, 0, got[lane * 8 + c], 0, 1);
+        }
+    verdict(code == KS_OK && bad == 0 && !found(NULL), "upper_half", "%u wrong, %s", bad, err.message);
+    show();
+    drop(da);
+    drop(db);
+    drop(dd);
+}
+
 static void test_shapes(void)
 {
     uint32_t bad = 0, base;
@@ -301,6 +321,7 @@ int main(int argc, char **argv)
                     test_product(&kinds[0], 128, 64, sw, both[t], 0);
         test_from_tmem();
         test_shapes();
+        test_upper_half();
         test_copies();
         test_pair(256, 64);
         test_pair(128, 32);
