@@ -375,23 +375,49 @@ static bool is_refused_word(const char *p, size_t len)
     return false;
 }
 
+#define ASSERTION_WORDS 16 /* an assertion's text is no longer */
+
 static bool looks_around(const struct token *t)
 {
     return t->kind == KIND_WORD && is_refused_word(t->p, t->len);
 }
 
-/* What <cassert> makes of a failing assertion: __assert_fail("text", "file", line, __extension__ __PRETTY_FUNCTION__).  The name
- * goes to the message, and with it the process to its end. */
+/* Past the words at `at`, or 0 when they are others.  "" stands for a string, "0" for a number. */
+static size_t words_end(const struct token *t, size_t at, size_t n, const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++, at++)
+        if (at >= n || !(words[i][0] == 0     ? t[at].kind == KIND_STRING
+                         : words[i][0] == '0' ? t[at].kind == KIND_NUMBER
+                                              : is(&t[at], words[i])))
+            return 0;
+    return at;
+}
+
+/* What <cassert> makes of a failing assertion: __assert_fail("text", "file", line, __extension__ __PRETTY_FUNCTION__), or with
+ * __builtin_FILE() and __builtin_LINE() for file and line (glibc since 2.38).  The names go to the message, and with it the
+ * process to its end.  Past its closing bracket, or 0. */
+static size_t assertion_end(const struct token *t, size_t at, size_t n)
+{
+    static const char *const head[] = {"__assert_fail", "(", "", ","}, *const file[] = {"", ","},
+                             *const built_file[] = {"__builtin_FILE", "(", ")", ","}, *const line[] = {"0", ","},
+                             *const built_line[] = {"__builtin_LINE", "(", ")", ","},
+                             *const tail[] = {"__extension__", "__PRETTY_FUNCTION__", ")"};
+    size_t i = words_end(t, at, n, head, 4), next = i ? words_end(t, i, n, file, 2) : 0;
+    if (i && !next)
+        next = words_end(t, i, n, built_file, 4);
+    i = next;
+    next = i ? words_end(t, i, n, line, 2) : 0;
+    if (i && !next)
+        next = words_end(t, i, n, built_line, 4);
+    return next ? words_end(t, next, n, tail, 3) : 0;
+}
+
 static bool is_assertion(const struct token *t, size_t at, size_t n)
 {
-    size_t i = at;
-    if (!is(&t[at], "__PRETTY_FUNCTION__") || at + 1 >= n || !is(&t[at + 1], ")") || at < 8 || !is(&t[at - 1], "__extension__"))
-        return false;
-    i = at - 2;
-    if (!is(&t[i], ",") || t[i - 1].kind != KIND_NUMBER || !is(&t[i - 2], ",") || t[i - 3].kind != KIND_STRING ||
-        !is(&t[i - 4], ",") || t[i - 5].kind != KIND_STRING)
-        return false;
-    return i >= 7 && is(&t[i - 6], "(") && is(&t[i - 7], "__assert_fail");
+    for (size_t back = 1; back <= ASSERTION_WORDS && back <= at; back++)
+        if (is(&t[at - back], "__assert_fail"))
+            return assertion_end(t, at - back, n) > at;
+    return false;
 }
 
 bool ks_host_text_renames(const char *source, size_t len)

@@ -220,7 +220,7 @@ static void gate_run(struct ks_trial *t, enum ks_gate gate, void (*run)(struct k
 
 static void perturb(struct ks_trial *t)
 {
-    bool passed = ks_perturb_check(t); /* else it has said so; the sanitizers come last */
+    bool passed = ks_perturb_check(t) && ks_capture_check(t); /* else it has said so; the sanitizers come last */
     (void)passed;
 }
 

@@ -60,6 +60,13 @@ TEST(an_assertion_names_its_function_and_nothing_else_may)
     expect(OWN("void f(int n) { ((n > 0) ? void (0) : __assert_fail (\"n > 0\", \"unit.cu\", 3, __extension__ "
                "__PRETTY_FUNCTION__)); }"),
            "");
+    expect(
+        OWN("void f(int n) { ((n > 0) ? void (0) : __assert_fail (\"n > 0\", __builtin_FILE (), __builtin_LINE (), __extension__ "
+            "__PRETTY_FUNCTION__)); }"),
+        "");
+    expect(OWN("const char *f() { return __builtin_FILE(); }"), "__builtin_FILE");
+    expect(OWN("void f() { __assert_fail(\"n\", look(__builtin_FILE()), 3, __extension__ __PRETTY_FUNCTION__); }"),
+           "__builtin_FILE");
     expect(OWN("const char *f() { return __PRETTY_FUNCTION__; }"), "__PRETTY_FUNCTION__");
     expect(OWN("void f() { look(\"n\", \"unit.cu\", 3, __extension__ __PRETTY_FUNCTION__); }"), "__PRETTY_FUNCTION__");
     expect(OWN("void f() { __assert_fail(x, \"unit.cu\", 3, __extension__ __PRETTY_FUNCTION__); }"), "__PRETTY_FUNCTION__");
