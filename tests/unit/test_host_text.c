@@ -66,7 +66,7 @@ TEST(an_assertion_names_its_function_and_nothing_else_may)
         "");
     expect(OWN("const char *f() { return __builtin_FILE(); }"), "__builtin_FILE");
     expect(OWN("void f() { __assert_fail(\"n\", look(__builtin_FILE()), 3, __extension__ __PRETTY_FUNCTION__); }"),
-           "__builtin_FILE");
+           "__builtin_FILE\n__PRETTY_FUNCTION__");
     expect(OWN("const char *f() { return __PRETTY_FUNCTION__; }"), "__PRETTY_FUNCTION__");
     expect(OWN("void f() { look(\"n\", \"unit.cu\", 3, __extension__ __PRETTY_FUNCTION__); }"), "__PRETTY_FUNCTION__");
     expect(OWN("void f() { __assert_fail(x, \"unit.cu\", 3, __extension__ __PRETTY_FUNCTION__); }"), "__PRETTY_FUNCTION__");

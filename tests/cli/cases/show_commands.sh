@@ -11,8 +11,8 @@ for w in '-x cuda' -Ix -Iy -DA=1 -DB=2 -fPIC -std=c++20 -fgpu-rdc --cuda-gpu-arc
 done
 grep -qE '^libclang: .*(-lineinfo|-Wall|-t 4|-O3)' err && fail "libclang's line has words that it misreads"
 expect_err "agent: asked"
-run "$KSCC" "-###" -O-agent -G -c a.cu
-expect_err "agent: stands aside: option '-G' is in use"
+run "$KSCC" "-###" -O-agent -ewp -c a.cu
+expect_err "agent: stands aside: option '-ewp' is in use"
 # Options files and variables are read first.
 printf -- '-DFROM_FILE="a b" -I inc' >o.optf
 NVCC_APPEND_FLAGS=-DFROM_VARIABLE run "$KSCC" '-###' -optf o.optf -c a.cu
