@@ -14,39 +14,6 @@ struct gen {
     struct ks_str *out;
 };
 
-static const char *c_type(const struct ks_param *p)
-{
-    switch (p->kind) {
-    case KS_PARAM_POINTER:
-        return p->pointee_const ? "const void *" : "void *";
-    case KS_PARAM_STREAM:
-        return "void *";
-    case KS_PARAM_I8:
-        return "int8_t";
-    case KS_PARAM_U8:
-        return "uint8_t";
-    case KS_PARAM_I16:
-        return "int16_t";
-    case KS_PARAM_U16:
-        return "uint16_t";
-    case KS_PARAM_I32:
-        return "int32_t";
-    case KS_PARAM_U32:
-        return "uint32_t";
-    case KS_PARAM_I64:
-        return "int64_t";
-    case KS_PARAM_U64:
-        return "uint64_t";
-    case KS_PARAM_F32:
-        return "float";
-    case KS_PARAM_F64:
-        return "double";
-    case KS_PARAM_UNSUPPORTED:
-        break;
-    }
-    return NULL;
-}
-
 static bool is_integer(enum ks_param_kind k)
 {
     return k >= KS_PARAM_I8 && k <= KS_PARAM_U64;
@@ -327,7 +294,7 @@ static void add_params(const struct gen *g, bool names)
 {
     for (size_t i = 0; i < g->sig->n_params; i++) {
         const struct ks_param *p = &g->sig->params[i];
-        const char *type = c_type(p);
+        const char *type = ks_inner_c_type(p);
         ks_str_addf(g->out, "%s%s%s%s%s", i ? ", " : "", type, names && type[strlen(type) - 1] != '*' ? " " : "",
                     names ? "kscc_p_" : "", names ? p->name : "");
     }
@@ -388,7 +355,7 @@ static enum ks_code check_signature(const struct ks_signature *sig, struct ks_er
     if (!sig->returns_void && !sig->returns_int)
         return ks_fail(err, KS_ERR_UNSUPPORTED, "entry '%s' returns neither void nor an integer status", sig->entry);
     for (size_t i = 0; i < sig->n_params; i++)
-        if (!c_type(&sig->params[i]) || !sig->params[i].name || !*sig->params[i].name)
+        if (!ks_inner_c_type(&sig->params[i]) || !sig->params[i].name || !*sig->params[i].name)
             return ks_fail(err, KS_ERR_UNSUPPORTED, "parameter '%s' of entry '%s' cannot be passed on",
                            sig->params[i].name ? sig->params[i].name : "?", sig->entry);
     return KS_OK;
