@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What becomes of an nvcc option that changes what a parse sees.  Which words are options is settled before (struct
@@ -203,8 +204,10 @@ static void add_version(const struct ks_parse_options *opt, struct ks_args *out)
 /* The host compiler that nvcc would call: its standard library, its version and, behind all others, its own headers (omp.h). */
 static void add_host_compiler(const struct ks_parse_options *opt, struct ks_args *out)
 {
+    /* From 13 on, glibc's headers take _Float32 and its kin for words of C++, which clang has not: it is told the last version
+     * before. */
     if (opt->gnuc_version)
-        ks_args_addf(out, "-fgnuc-version=%s", opt->gnuc_version);
+        ks_args_addf(out, "-fgnuc-version=%s", strtol(opt->gnuc_version, NULL, 10) >= 13 ? "12.9.0" : opt->gnuc_version);
     if (!opt->gcc_dir)
         return;
     ks_args_addf(out, "--gcc-install-dir=%s", opt->gcc_dir);

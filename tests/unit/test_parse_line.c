@@ -114,6 +114,8 @@ TEST(the_host_compiler_answers)
     struct ks_parse_options opt = {.gnuc_version = "12.2.0", .gcc_dir = "/g/12"};
     const char *t = mapped_with(opt, (char *const[]){"nvcc", NULL});
     HAS(t, "|-fgnuc-version=12.2.0|--gcc-install-dir=/g/12|-idirafter|/g/12/include|");
+    struct ks_parse_options newer = {.gnuc_version = "13.3.0"};
+    HAS(mapped_with(newer, (char *const[]){"nvcc", NULL}), "|-fgnuc-version=12.9.0|");
     CHECK_INT(ks_host_compiler_query("/nonexistent/g++-77", &arena, &host, &err), KS_OK); /* nvcc's default stands in */
 }
 
