@@ -21,6 +21,26 @@ static void host_compiler_words(const struct ks_session_options *opt, struct ks_
     }
 }
 
+/* A C text of ours through nvcc, `option` handed to the host compiler. */
+static enum ks_code own_object(const struct ks_session_options *opt, const char *dir, const char *text, const char *source,
+                               const char *option, const char *object, int64_t timeout_ms, struct ks_str *log, struct ks_err *err)
+{
+    KS_AUTO_ARGS struct ks_args a;
+    ks_args_init(&a);
+    KS_TRY(ks_file_write_atomic(source, text, strlen(text), 0644, err));
+    struct ks_session_options plain = *opt;
+    plain.confined_to = NULL;
+    ks_args_add(&a, opt->nvcc_argv[0]);
+    host_compiler_words(opt, &a);
+    ks_args_add(&a, "-Xcompiler");
+    ks_args_add(&a, option);
+    ks_args_add(&a, "-c");
+    ks_args_add(&a, source);
+    ks_args_add(&a, "-o");
+    ks_args_add(&a, object);
+    return ks_build_tool(&plain, dir, &a, "nvcc", timeout_ms, log, err);
+}
+
 /* The object's runtime may be its own (a static one): its last error is asked for by a function beside the candidate's.  Built
  * once a session. */
 static enum ks_code last_error_object(const struct ks_session_options *opt, int64_t timeout_ms, struct ks_str *ret_path,
@@ -30,26 +50,13 @@ static enum ks_code last_error_object(const struct ks_session_options *opt, int6
                                "__attribute__((visibility(\"default\"))) int " KS_LAST_ERROR_SYMBOL "(void);\n"
                                "int " KS_LAST_ERROR_SYMBOL "(void)\n{\n    return cudaGetLastError();\n}\n";
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT, source = KS_STR_INIT;
-    KS_AUTO_ARGS struct ks_args a;
-    ks_args_init(&a);
     ks_path_join(&dir, opt->work_dir, KS_LAST_ERROR_DIR);
     ks_path_join(ret_path, dir.data, "last_error.o");
     if (ks_file_exists(ret_path->data))
         return KS_OK;
     KS_TRY(ks_dir_make(dir.data, err));
     ks_path_join(&source, dir.data, "last_error.c");
-    KS_TRY(ks_file_write_atomic(source.data, text, sizeof text - 1, 0644, err));
-    struct ks_session_options plain = *opt;
-    plain.confined_to = NULL; /* our own text */
-    ks_args_add(&a, opt->nvcc_argv[0]);
-    host_compiler_words(opt, &a);
-    ks_args_add(&a, "-Xcompiler");
-    ks_args_add(&a, "-fPIC");
-    ks_args_add(&a, "-c");
-    ks_args_add(&a, source.data);
-    ks_args_add(&a, "-o");
-    ks_args_add(&a, ret_path->data);
-    return ks_build_tool(&plain, dir.data, &a, "nvcc", timeout_ms, log, err);
+    return own_object(opt, dir.data, text, source.data, "-fPIC", ret_path->data, timeout_ms, log, err);
 }
 
 /* Whether the host compiler knows an option: it is asked once a session. */
@@ -58,10 +65,6 @@ bool ks_build_host_takes(const struct ks_session_options *opt, const char *dir, 
     KS_AUTO_STR struct ks_str folder = KS_STR_INIT, source = KS_STR_INIT, object = KS_STR_INIT, no = KS_STR_INIT,
                               log = KS_STR_INIT;
     struct ks_err ignored;
-    struct ks_session_options plain = *opt;
-    KS_AUTO_ARGS struct ks_args a;
-    plain.confined_to = NULL;
-    ks_args_init(&a);
     ks_path_join(&folder, opt->work_dir, KS_LAST_ERROR_DIR);
     ks_path_join(&object, folder.data, "option.o");
     ks_path_join(&no, folder.data, "option.no");
@@ -69,18 +72,10 @@ bool ks_build_host_takes(const struct ks_session_options *opt, const char *dir, 
     if (ks_file_exists(object.data) || ks_file_exists(no.data))
         return ks_file_exists(object.data);
     static const char text[] = "int kscc_option(void);\nint kscc_option(void)\n{\n    return 0;\n}\n";
-    if (ks_dir_make(folder.data, &ignored) != KS_OK ||
-        ks_file_write_atomic(source.data, text, sizeof text - 1, 0644, &ignored) != KS_OK)
+    if (ks_dir_make(folder.data, &ignored) != KS_OK)
         return false;
-    ks_args_add(&a, opt->nvcc_argv[0]);
-    host_compiler_words(opt, &a);
-    ks_args_add(&a, "-Xcompiler");
-    ks_args_add(&a, option);
-    ks_args_add(&a, "-c");
-    ks_args_add(&a, source.data);
-    ks_args_add(&a, "-o");
-    ks_args_add(&a, object.data);
-    if (ks_build_tool(&plain, dir, &a, "nvcc", timeout_ms, &log, &ignored) == KS_OK && ks_file_exists(object.data))
+    if (own_object(opt, dir, text, source.data, option, object.data, timeout_ms, &log, &ignored) == KS_OK &&
+        ks_file_exists(object.data))
         return true;
     enum ks_code noted = ks_file_write_atomic(no.data, "", 0, 0644, &ignored);
     (void)noted; /* else it is asked again */

@@ -1,9 +1,6 @@
 /* A session end to end on the emulated device: what it refuses to start with, and that a verdict can be repeated. */
-#include "harness/session_impl.h"
-
-#include "base/file.h"
 #include "base/process.h"
-#include "tests/unit/test.h"
+#include "tests/unit/session_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,52 +42,14 @@ static const struct ks_param params[] = {
 static struct ks_signature signature = {
     .entry = "scale", .symbol = SYMBOL, .params = params, .n_params = 4, .returns_void = true};
 
-struct fixture {
-    struct ks_arena arena;
-    struct ks_diags diags;
-    struct ks_contract *contracts;
-    char *work;
-    struct ks_session *session;
-};
-
 static enum ks_code open_session(struct fixture *f, const char *text, size_t memory_limit_bytes, struct ks_err *err)
 {
-    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "scale.cu", NULL};
     static const uint8_t secret[32] = "repeatable";
-    size_t n = 0;
-    memset(f, 0, sizeof *f);
-    ks_arena_init(&f->arena);
-    ks_diags_init(&f->diags);
-    KS_TRY(ks_dir_make_temp("kscc-test", &f->work, err));
-    KS_TRY(ks_contracts_parse("scale.cu", text, strlen(text), &f->arena, &f->diags, &f->contracts, &n, err));
-    struct ks_session_options o = {.unit_path = "scale.cu",
-                                   .source = text,
-                                   .source_len = strlen(text),
-                                   .nvcc_argv = argv,
-                                   .input_index = 2,
-                                   .contract = f->contracts,
-                                   .signature = &signature,
-                                   .device = KS_DEVICE_EMULATED,
-                                   .arch = "sm_90a",
-                                   .work_dir = f->work,
-                                   .bin_dir = KSCC_BUILD_DIR "/bin",
-                                   .secret = secret,
-                                   .delta = 0.02,
-                                   .regress_limit = 0.01,
-                                   .trial_timeout_ms = 60000,
-                                   .memory_limit_bytes = memory_limit_bytes};
-    return ks_session_new(&o, &f->session, err);
-}
-
-static void close_session(struct fixture *f)
-{
-    struct ks_err err;
-    ks_session_free(f->session);
-    if (f->work)
-        CHECK_OK(ks_dir_remove(f->work, &err));
-    free(f->work);
-    ks_diags_release(&f->diags);
-    ks_arena_release(&f->arena);
+    return fixture_open(
+        f, text,
+        (struct ks_session_options){
+            .unit_path = "scale.cu", .signature = &signature, .secret = secret, .memory_limit_bytes = memory_limit_bytes},
+        err);
 }
 
 /* The session must not start; `part` is in the reason. */

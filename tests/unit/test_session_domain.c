@@ -1,9 +1,6 @@
 /* What a contract says of its arrays beyond their lengths, end to end on the emulated device: rows with a gap behind them that
  * nobody writes (used=), and inputs that hold NaN and infinities (nonfinite). */
-#include "harness/session_impl.h"
-
-#include "base/file.h"
-#include "tests/unit/test.h"
+#include "tests/unit/session_fixture.h"
 
 #define CONTRACT(x_options, y_options)                                                                                           \
     "// kscc: entry relu\n"                                                                                                      \
@@ -34,51 +31,11 @@ static const struct ks_param params[] = {
 static struct ks_signature signature = {
     .entry = "relu", .symbol = "_Z4reluPKfPfiii", .params = params, .n_params = 5, .returns_void = true};
 
-struct fixture {
-    struct ks_arena arena;
-    struct ks_diags diags;
-    struct ks_contract *contracts;
-    char *work;
-    struct ks_session *session;
-};
-
 static enum ks_code open_session(struct fixture *f, const char *text, struct ks_err *err)
 {
-    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "relu.cu", NULL};
     static const uint8_t secret[32] = "rows";
-    size_t n = 0;
-    memset(f, 0, sizeof *f);
-    ks_arena_init(&f->arena);
-    ks_diags_init(&f->diags);
-    KS_TRY(ks_dir_make_temp("kscc-test", &f->work, err));
-    KS_TRY(ks_contracts_parse("relu.cu", text, strlen(text), &f->arena, &f->diags, &f->contracts, &n, err));
-    struct ks_session_options o = {.unit_path = "relu.cu",
-                                   .source = text,
-                                   .source_len = strlen(text),
-                                   .nvcc_argv = argv,
-                                   .input_index = 2,
-                                   .contract = f->contracts,
-                                   .signature = &signature,
-                                   .device = KS_DEVICE_EMULATED,
-                                   .arch = "sm_90a",
-                                   .work_dir = f->work,
-                                   .bin_dir = KSCC_BUILD_DIR "/bin",
-                                   .secret = secret,
-                                   .delta = 0.02,
-                                   .regress_limit = 0.01,
-                                   .trial_timeout_ms = 60000};
-    return ks_session_new(&o, &f->session, err);
-}
-
-static void close_session(struct fixture *f)
-{
-    struct ks_err err;
-    ks_session_free(f->session);
-    if (f->work)
-        CHECK_OK(ks_dir_remove(f->work, &err));
-    free(f->work);
-    ks_diags_release(&f->diags);
-    ks_arena_release(&f->arena);
+    return fixture_open(f, text, (struct ks_session_options){.unit_path = "relu.cu", .signature = &signature, .secret = secret},
+                        err);
 }
 
 /* The gate must fail with `part` in its reason; part == "": the gates pass that look at answers. */
