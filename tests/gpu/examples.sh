@@ -6,9 +6,11 @@
 #
 # KSCC: the program (default build/bin/kscc).  KSCC_EXAMPLES_JOBS: searches at the same time (default 4; builds and checks overlap, timing
 # holds the device alone).  KSCC_EXAMPLES_BUDGET: see --kscc-budget (default trials:24,time:420).  COMMIT: named in the table's head.
-# OUTDIR/examples.tsv is the table, OUTDIR/<example>.log what was printed, OUTDIR/store/ the certificates and traces.
+# OUTDIR/examples.tsv is the table, OUTDIR/<example>.log what was printed, OUTDIR/store/ the certificates and traces.  However the script
+# ends, its searches end with it.
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
+. "$here/tests/gpu/own_group.sh" "$0" "$@"
 out=${1:?usage: tests/gpu/examples.sh OUTDIR [EXAMPLE...]}
 shift
 kscc=${KSCC:-$here/build/bin/kscc}

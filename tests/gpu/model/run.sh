@@ -4,6 +4,7 @@
 set -u
 out=$1
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../own_group.sh" "$0" "$@"
 export PATH=$PATH:/usr/local/cuda/bin
 binary=${2:-$out/measure}
 mkdir -p "$out"
