@@ -37,6 +37,7 @@ static struct ks_json *finding_to_json(const struct ks_finding *f)
     ks_json_set_str(j, "unit", ks_path_base(f->unit->path));
     ks_json_set_str(j, "entry", f->contract->entry);
     ks_json_set_str(j, "toolkit", f->unit->toolkit.version);
+    ks_json_set_str(j, "toolkit_path", f->unit->toolkit_path);
     ks_json_set(j, "flags", ks_unit_flags_json(f->unit));
     ks_json_set_str(j, "included_sha256", f->unit->included_hash);
     ks_json_set_str(j, "variables_sha256", f->unit->variables_hash);

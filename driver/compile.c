@@ -1,6 +1,7 @@
 #include "driver/compile.h"
 
 #include "base/file.h"
+#include "driver/again.h"
 #include "driver/call.h"
 #include "driver/commands.h"
 #include "driver/nvcc.h"
@@ -38,12 +39,30 @@ static void use_closed_streams(void)
         }
 }
 
-/* Baseline first, exactly as asked; then the agent, which can only replace an object that is already there. */
-static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settings *s, char *const *baseline_argv)
+/* The units of the line, one after the other.  Returns the exit status. */
+static int emit_units(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, struct ks_again *again)
+{
+    bool gate_missing = false;
+    for (size_t i = 0; i < c->inputs.n; i++) {
+        struct ks_emitted emitted = {"", KS_STR_INIT};
+        if (c->inputs.data[i].lang == KS_LANG_CUDA && !ks_pipeline_run(c, s, nvcc, i, NULL, &emitted))
+            gate_missing = true;
+        ks_again_keep(again, &emitted);
+        ks_str_release(&emitted.ids);
+    }
+    return gate_missing && s->require_gate ? 1 : 0;
+}
+
+/* Baseline first, exactly as asked; then the agent, which can only replace an object that is already there.  Where all of it was
+ * done before and nothing has changed, neither. */
+static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settings *s, char *const *baseline_argv,
+                              struct ks_again *again)
 {
     struct ks_err err;
     struct ks_wait_status status;
-    if (ks_nvcc_run(baseline_argv, &status, &err) != KS_OK)
+    if (ks_again_emit(again))
+        return 0;
+    if (ks_nvcc_run(baseline_argv, ks_again_echo(again), &status, &err) != KS_OK)
         return fail_without_nvcc(&err);
     if (status.by_signal || status.value != 0) {
         ks_stats_count(KS_STAT_BASELINE_FAILED);
@@ -55,11 +74,7 @@ static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settin
     unsetenv("NVCC_APPEND_FLAGS");
     if (ks_links(c))
         return ks_one_step(c, s, baseline_argv[0]) || !s->require_gate ? 0 : 1;
-    bool gate_missing = false;
-    for (size_t i = 0; i < c->inputs.n; i++)
-        if (c->inputs.data[i].lang == KS_LANG_CUDA && !ks_pipeline_run(c, s, baseline_argv[0], i, NULL))
-            gate_missing = true;
-    return gate_missing && s->require_gate ? 1 : 0;
+    return emit_units(c, s, baseline_argv[0], again);
 }
 
 static int print_about(const struct ks_settings *s)
@@ -88,8 +103,12 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
         s->o_agent || bad_settings ? ks_stand_aside(c) : (struct ks_stand_aside){true, KS_STAT_PLAIN, NULL};
     ks_say_quiet(s->quiet);
     ks_stats_use(s->dir);
-    if (!aside.yes && !bad_settings && !ks_streq(s->policy_words, "off"))
-        return compile_with_agent(c, s, clean.v);
+    if (!aside.yes && !bad_settings && !ks_streq(s->policy_words, "off")) {
+        struct ks_again *again = ks_again_open(c, s, clean.v[0]);
+        int status = compile_with_agent(c, s, clean.v, again);
+        ks_again_free(again);
+        return status;
+    }
     if (bad_settings && (!aside.yes || aside.reason))
         ks_say_instead(&call->settings_err, "compiling with nvcc only");
     else if (aside.reason)

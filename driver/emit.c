@@ -5,6 +5,7 @@
 #include "driver/work_dir.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/process.h"
 #include "harness/build.h"
@@ -421,7 +422,7 @@ static enum ks_code check_exports(struct emitter *e, const char *final, struct k
 }
 
 /* Same folder, same mode, one rename.  nvcc follows a symbolic link in the place of its output, and so do we. */
-static enum ks_code replace_object(const struct ks_unit *u, const char *final, struct ks_err *err)
+static enum ks_code replace_object(const struct ks_unit *u, const char *final, char ret_hash[65], struct ks_err *err)
 {
     struct stat st;
     char target[PATH_MAX];
@@ -429,10 +430,12 @@ static enum ks_code replace_object(const struct ks_unit *u, const char *final, s
     if (!realpath(u->object, target) || stat(target, &st) < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot find the baseline object '%s'", u->object);
     KS_TRY(ks_file_read(final, SIZE_MAX, &data, err));
-    return ks_file_write_atomic(target, ks_str_cstr(&data), data.len, st.st_mode & 07777, err);
+    KS_TRY(ks_file_write_atomic(target, ks_str_cstr(&data), data.len, st.st_mode & 07777, err));
+    ks_hash_hex(ks_str_cstr(&data), data.len, ret_hash);
+    return KS_OK;
 }
 
-static enum ks_code emit_in(struct emitter *e, struct ks_err *err)
+static enum ks_code emit_in(struct emitter *e, char ret_hash[65], struct ks_err *err)
 {
     char *combined = scratch(e, "combined.o", 0), *final = scratch(e, "final.o", 0);
     KS_TRY(check_baseline(e, err));
@@ -446,10 +449,10 @@ static enum ks_code emit_in(struct emitter *e, struct ks_err *err)
     KS_TRY(combine(e, combined, err));
     KS_TRY(make_local(e, combined, final, err));
     KS_TRY(check_exports(e, final, err));
-    return replace_object(e->u, final, err);
+    return replace_object(e->u, final, ret_hash, err);
 }
 
-enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err)
+enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, char ret_hash[65], struct ks_err *err)
 {
     struct emitter e = {.u = u, .entries = entries, .n = n};
     ks_args_init(&e.parts);
@@ -457,7 +460,7 @@ enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries,
     struct ks_work_dir scratch;
     KS_TRY(ks_work_dir_open("kscc-emit", &scratch, err));
     e.dir = scratch.path;
-    enum ks_code code = emit_in(&e, err);
+    enum ks_code code = emit_in(&e, ret_hash, err);
     ks_symtab_release(&e.baseline);
     ks_args_release(&e.parts);
     ks_args_release(&e.confined_to);

@@ -46,10 +46,11 @@ KS_NODISCARD enum ks_code ks_emit_check_text(const char *what, const char *text,
  */
 KS_NODISCARD enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err);
 
-/* On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with what stands in the way, KS_ERR_BUILD, KS_ERR_IO,
- * KS_ERR_MISMATCH when the combined object would export something else than the baseline or the candidate compiles to other code
- * than was judged. */
-KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, struct ks_err *err);
+/* ret_hash: of the object that is in place now.  On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with
+ * what stands in the way, KS_ERR_BUILD, KS_ERR_IO, KS_ERR_MISMATCH when the combined object would export something else than the
+ * baseline or the candidate compiles to other code than was judged. */
+KS_NODISCARD enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, char ret_hash[65],
+                                  struct ks_err *err);
 
 /* The dispatcher's C text.  original and candidate: symbols; arch: "sm_90a"; visibility: of the entry, "default".  Errors:
  * KS_ERR_UNSUPPORTED when the domain cannot be checked from the arguments. */

@@ -2,6 +2,8 @@
 
 #include "base/file.h"
 #include "driver/certificate.h"
+#include "driver/entry_session.h"
+#include "driver/proof_device.h"
 #include "driver/say.h"
 #include "driver/signed.h"
 #include "driver/stale.h"
@@ -117,4 +119,49 @@ bool ks_known_certificate(const struct ks_entry_context *x, const char *key)
         return false;
     say_known(x, key, certificate);
     return true;
+}
+
+/* ---- without a word ------------------------------------------------------------------------------------------------- */
+
+/* The certificate of one store when nothing stands in its way; the caller frees. */
+static struct ks_json *peek_store(const struct ks_entry_context *x, const struct ks_store *store, const char *key)
+{
+    KS_AUTO_JSON struct ks_json *c = NULL;
+    struct ks_err err;
+    if (ks_store_certificate_of(store, key, x->unit->source, x->unit->source_len, &c, &err) != KS_OK)
+        return NULL;
+    bool unusual = ks_json_get_str(ks_json_get(c, "confirmation"), "needs_approval", NULL) != NULL;
+    if ((unusual || x->policy == KS_POLICY_APPROVED) && ks_approval_check(store, key, x->allowed_signers, &err) != KS_OK)
+        return NULL;
+    return ks_steal(c);
+}
+
+bool ks_known_peek(const struct ks_entry_context *x, const struct ks_contract *contract, struct ks_peek *ret)
+{
+    KS_AUTO_JSON struct ks_json *json = ks_contract_to_json(contract);
+    struct ks_entry_context here = *x;
+    struct ks_peek peek = {.device = ks_proof_device(x, contract->entry, json), .store = x->shared};
+    if (x->unit->settings->fresh || x->policy == KS_POLICY_OFF)
+        return false;
+    here.device = peek.device;
+    ks_entry_key(&here, json, peek.key);
+    peek.certificate = x->shared ? peek_store(x, x->shared, peek.key) : NULL;
+    if (!peek.certificate && x->store) {
+        peek.store = x->store;
+        peek.certificate = peek_store(x, x->store, peek.key);
+        const char *stopped_by = ks_json_get_str(peek.certificate, "stopped_by", "");
+        if (x->policy != KS_POLICY_APPROVED && (strcmp(stopped_by, "signal") == 0 || strcmp(stopped_by, "error") == 0)) {
+            ks_json_free(peek.certificate);
+            return false; /* that search goes on */
+        }
+    }
+    if (!peek.certificate)
+        return false;
+    *ret = peek;
+    return true;
+}
+
+void ks_known_say(const struct ks_entry_context *x, const struct ks_peek *peek)
+{
+    say_known(x, peek->key, peek->certificate);
 }

@@ -23,4 +23,16 @@ bool ks_known_certificate(const struct ks_entry_context *x, const char *key);
  */
 bool ks_known_older(const struct ks_entry_context *x, const char *key);
 
+/* What a build would emit for an entry without a search, found without a word. */
+struct ks_peek {
+    const struct ks_store *store;
+    const struct ks_device_chosen *device; /* of the proof */
+    char key[65];
+    struct ks_json *certificate; /* caller frees */
+};
+/* Looks where ks_entry_optimise() would.  x->facts is not needed.  False: a search or a word would be due. */
+bool ks_known_peek(const struct ks_entry_context *x, const struct ks_contract *contract, struct ks_peek *ret);
+/* Says where it came from. */
+void ks_known_say(const struct ks_entry_context *x, const struct ks_peek *peek);
+
 #endif

@@ -1,6 +1,7 @@
 #include "driver/nvcc.h"
 
 #include "base/process.h"
+#include "driver/echo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,14 +45,18 @@ _Noreturn static void become_child(char *const *argv, const sigset_t *to_default
     _exit(127);
 }
 
-static enum ks_code spawn_and_wait(char *const *argv, const sigset_t *to_default, int *ret_status, struct ks_err *err)
+static enum ks_code spawn_and_wait(char *const *argv, const sigset_t *to_default, struct ks_echo *echo, int *ret_status,
+                                   struct ks_err *err)
 {
     int fds[2], failed = 0;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot make a pipe");
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        if (echo)
+            ks_echo_in_child(echo);
         become_child(argv, to_default, parent, fds[1]);
+    }
     close(fds[1]);
     ssize_t n = 0;
     child_pid = pid > 0 ? pid : 0;
@@ -60,6 +65,8 @@ static enum ks_code spawn_and_wait(char *const *argv, const sigset_t *to_default
     close(fds[0]);
     if (pid < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot start '%s'", argv[0]);
+    if (echo)
+        ks_echo_pump(echo, pid);
     pid_t got;
     do {
         got = waitpid(pid, ret_status, 0);
@@ -78,7 +85,7 @@ static const int ignored[] = {SIGINT, SIGQUIT};
 #define N_PASSED  (sizeof(passed) / sizeof(passed[0]))
 #define N_IGNORED (sizeof(ignored) / sizeof(ignored[0]))
 
-enum ks_code ks_nvcc_run(char *const *argv, struct ks_wait_status *ret, struct ks_err *err)
+enum ks_code ks_nvcc_run(char *const *argv, struct ks_echo *echo, struct ks_wait_status *ret, struct ks_err *err)
 {
     struct sigaction old_ignored[N_IGNORED], old_passed[N_PASSED], ignore = {.sa_handler = SIG_IGN};
     sigset_t defaults;
@@ -97,7 +104,7 @@ enum ks_code ks_nvcc_run(char *const *argv, struct ks_wait_status *ret, struct k
             sigaction(passed[i], &pass, NULL);
     }
     int status = 0;
-    enum ks_code code = spawn_and_wait(argv, &defaults, &status, err);
+    enum ks_code code = spawn_and_wait(argv, &defaults, echo, &status, err);
     for (size_t i = 0; i < N_IGNORED; i++)
         sigaction(ignored[i], &old_ignored[i], NULL);
     for (size_t i = 0; i < N_PASSED; i++)

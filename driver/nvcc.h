@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+struct ks_echo;
+
 /* In the bin/ of a shim toolkit: a symbolic link to the nvcc it stands for. */
 #define KS_SHIM_LINK ".kscc-real-nvcc"
 
@@ -37,8 +39,9 @@ struct ks_wait_status {
     int value; /* exit status or signal number */
 };
 /* Runs nvcc as a child in this process group with everything inherited: INT and QUIT are left to the child, TERM, HUP and
- * the signals that nvcc handles are passed on; any other that ends us ends it as well. */
-KS_NODISCARD enum ks_code ks_nvcc_run(char *const *argv, struct ks_wait_status *ret, struct ks_err *err);
+ * the signals that nvcc handles are passed on; any other that ends us ends it as well.  echo: keeps a copy of what it says on
+ * stderr; NULL: none is wanted. */
+KS_NODISCARD enum ks_code ks_nvcc_run(char *const *argv, struct ks_echo *echo, struct ks_wait_status *ret, struct ks_err *err);
 /* Ends this process the way the child ended. */
 _Noreturn void ks_end_like(const struct ks_wait_status *s);
 

@@ -3,6 +3,7 @@
 #include "analyzer/facts.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "driver/again.h"
 #include "driver/certificate.h"
 #include "driver/device_choice.h"
 #include "driver/emit.h"
@@ -38,8 +39,9 @@ struct pipeline {
     char unit_hash[65];
     struct ks_emission *emissions;
     size_t n_emissions;
-    const char *only;    /* the one entry that is asked for; NULL: all */
-    struct ks_str *text; /* takes the verified text in place of an emission; NULL: emit */
+    char object_hash[65]; /* of what was emitted */
+    const char *only;     /* the one entry that is asked for; NULL: all */
+    struct ks_str *text;  /* takes the verified text in place of an emission; NULL: emit */
 };
 
 /* ---- contracts ------------------------------------------------------------------------------------------------------ */
@@ -261,19 +263,14 @@ static bool emit(struct pipeline *p)
         ks_say(KS_SEV_ERROR, "%s", err.message);
         return false;
     }
-    if (ks_emit(&p->unit, p->emissions, p->n_emissions, &err) != KS_OK) {
+    if (ks_emit(&p->unit, p->emissions, p->n_emissions, p->object_hash, &err) != KS_OK) {
         ks_wrap(&err, "cannot emit the verified candidate");
         ks_say_instead(&err, "the baseline object stays");
         return false;
     }
-    for (size_t i = 0; i < p->n_emissions; i++) {
-        KS_AUTO_STR struct ks_str certificate = KS_STR_INIT, dir = KS_STR_INIT;
-        bool kept = p->emissions[i].candidate_is_kept;
-        ks_path_dir(&dir, p->emissions[i].candidate_path);
-        ks_path_join(&certificate, ks_str_cstr(&dir), KS_CERTIFICATE_FILE);
-        ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", p->unit.object,
-                        p->emissions[i].signature->entry, kept ? ks_str_cstr(&certificate) : "not kept");
-    }
+    for (size_t i = 0; i < p->n_emissions; i++)
+        ks_again_say(p->unit.object, p->emissions[i].signature->entry,
+                     p->emissions[i].candidate_is_kept ? p->emissions[i].candidate_path : NULL);
     return true;
 }
 
@@ -333,7 +330,16 @@ bool ks_pipeline_text(const struct ks_cmdline *c, const struct ks_settings *s, c
     return found;
 }
 
-bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object)
+/* What was emitted, in words that a later build can compare. */
+static void tell_emitted(const struct pipeline *p, struct ks_emitted *ret)
+{
+    memcpy(ret->object_hash, p->object_hash, sizeof(ret->object_hash));
+    for (size_t i = 0; i < p->n_emissions; i++)
+        ks_again_id(p->emissions[i].key, p->emissions[i].arch, p->emissions[i].candidate_path, &ret->ids);
+}
+
+bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object,
+                     struct ks_emitted *ret)
 {
     struct pipeline p = {
         .object = object, .store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}};
@@ -343,6 +349,8 @@ bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, co
     enum ks_stat end = run_steps(&p, c, s, nvcc, input);
     ks_stats_count(end);
     bool all = end == KS_STAT_EMITTED && p.n_emissions == p.n_contracts && !p.contracts_failed;
+    if (all && ret)
+        tell_emitted(&p, ret);
     release(&p);
     return all;
 }

@@ -6,11 +6,17 @@
 #include "driver/cmdline.h"
 #include "driver/options.h"
 
-/* `input`: index into c->inputs; `object`: its baseline object, NULL: where nvcc puts it for this line.  Whatever goes wrong is
- * said on stderr and leaves the baseline object in place.  Returns true when a candidate that passed the gate was emitted, for
- * every entry of the unit. */
+/* What was emitted, for those who would keep it (again.h). */
+struct ks_emitted {
+    char object_hash[65]; /* "": nothing was */
+    struct ks_str ids;    /* ks_again_id() of every entry, in the order of the contracts */
+};
+
+/* `input`: index into c->inputs; `object`: its baseline object, NULL: where nvcc puts it for this line.  ret may be NULL.
+ * Whatever goes wrong is said on stderr and leaves the baseline object in place.  Returns true when a candidate that passed the
+ * gate was emitted, for every entry of the unit. */
 KS_NODISCARD bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input,
-                                  const char *object);
+                                  const char *object, struct ks_emitted *ret);
 
 /* The same for people who want the text: nothing is emitted; *text gets the verified text of the first entry that has one (of
  * `entry` alone unless NULL) and *ret_entry its name (caller frees).  False: there is none, and it has been said. */

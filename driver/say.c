@@ -4,7 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_quiet;
+static bool is_quiet, said;
+
+bool ks_say_said(void)
+{
+    return said;
+}
 
 void ks_say_quiet(bool quiet)
 {
@@ -55,6 +60,7 @@ static const char *severity_colour(enum ks_severity severity)
 
 void ks_say(enum ks_severity severity, const char *fmt, ...)
 {
+    said = true;
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
     bool colour = ks_say_colour();
     va_list ap;
@@ -66,7 +72,7 @@ void ks_say(enum ks_severity severity, const char *fmt, ...)
     put_line(&line);
 }
 
-void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len)
+static void put_diag(const struct ks_diag *d, const char *source, size_t source_len)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_diag_render(d, source, source_len, ks_say_colour(), &text);
@@ -75,10 +81,16 @@ void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len)
     put_line(&text);
 }
 
+void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len)
+{
+    said = true;
+    put_diag(d, source, source_len);
+}
+
 void ks_say_progress_diag(const struct ks_diag *d, const char *source, size_t source_len)
 {
     if (!is_quiet)
-        ks_say_diag(d, source, source_len);
+        put_diag(d, source, source_len);
 }
 
 void ks_say_diags(const struct ks_diags *d, const char *source, size_t source_len)

@@ -19,5 +19,7 @@ void ks_say_error(const struct ks_err *err);
  * one. */
 void ks_say_instead(const struct ks_err *err, const char *instead);
 bool ks_say_colour(void);
+/* Whether anything but progress was said. */
+bool ks_say_said(void);
 
 #endif

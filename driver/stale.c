@@ -47,6 +47,11 @@ static size_t differences(const struct ks_entry_context *x, const struct ks_json
         add(out, &n, "the toolkit");
         ks_str_addf(out, " (%s, now %s)", toolkit, u->toolkit.version);
     }
+    const char *path = ks_json_get_str(c, "toolkit_path", "");
+    if (!ks_streq(path, u->toolkit_path)) {
+        add(out, &n, "the toolkit's folder");
+        ks_str_addf(out, " ('%s', now '%s')", path, u->toolkit_path);
+    }
     if (n == 0)
         add(out, &n, "the device or the gate's thresholds");
     return n;

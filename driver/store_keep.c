@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "driver/certificate.h"
 #include "driver/emit.h"
+#include "driver/object_cache.h"
 #include "driver/signed.h"
 
 #include <dirent.h>
@@ -153,6 +154,11 @@ enum ks_code ks_store_gc(const struct ks_store *s, int64_t max_bytes, struct ks_
         }
     }
     remove_gone(s, now);
+    ks_object_cache_trim(s,
+                         max_bytes <= 0             ? KS_OBJECT_CACHE_BYTES
+                         : max_bytes > r.bytes_kept ? max_bytes - r.bytes_kept
+                                                    : 0,
+                         &r.n_objects_removed);
     *ret = r;
     return r.n_removed ? ks_index_rebuild(s, &n_indexed, err) : KS_OK;
 }

@@ -8,12 +8,13 @@
 #include "driver/store.h"
 
 struct ks_gc_result {
-    size_t n_removed, n_kept, n_in_use;
+    size_t n_removed, n_kept, n_in_use, n_objects_removed;
     int64_t bytes_removed, bytes_kept;
 };
 /* Removes leftovers of killed runs, searches that came to no end and were not touched for a week, and results of other gate
  * versions; then, when max_bytes > 0, the oldest results until the rest fits: first searches without gain, then certificates.
- * What a person approved stays.  Errors: KS_ERR_IO, KS_ERR_NOT_FOUND. */
+ * What a person approved stays.  Kept objects (object_cache.h), which any build makes again, go first when it is too much.
+ * Errors: KS_ERR_IO, KS_ERR_NOT_FOUND. */
 KS_NODISCARD enum ks_code ks_store_gc(const struct ks_store *s, int64_t max_bytes, struct ks_gc_result *ret, struct ks_err *err);
 
 /* Writes a tar archive of the folders of `keys` (all certified ones when there are none); the same folders give the same bytes. A

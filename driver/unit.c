@@ -26,6 +26,8 @@ enum ks_code ks_unit_open(const struct ks_cmdline *c, const struct ks_settings *
     if (ks_str_ends(u.toolkit.top, "/bin/.."))
         len -= strlen("/bin/..");
     u.cuda_path = ks_arena_strndup(arena, u.toolkit.top, len);
+    char resolved[PATH_MAX];
+    u.toolkit_path = realpath(u.cuda_path, resolved) ? ks_arena_strdup(arena, resolved) : u.cuda_path;
     ks_args_init(&u.build_argv);
     ks_args_init(&u.includes);
     ks_cmdline_build_argv(c, nvcc, input, NULL, NULL, u.object, &u.build_argv, &u.input_index);
@@ -102,7 +104,10 @@ static bool next_name(const char **p, struct ks_str *name)
 static enum ks_code hash_dependencies(struct ks_unit *u, struct ks_hash *h, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str rule = KS_STR_INIT, name = KS_STR_INIT;
-    KS_TRY(list_dependencies(u, &rule, err));
+    if (u->rule)
+        ks_str_add(&rule, u->rule);
+    else
+        KS_TRY(list_dependencies(u, &rule, err));
     const char *p = strchr(ks_str_cstr(&rule), ':');
     if (!p)
         return ks_fail(err, KS_ERR_SYNTAX, "cannot read the make rule of '%s'", u->path);
@@ -137,6 +142,7 @@ enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *er
     ks_hash_update_field(&h, u->source, u->source_len);
     ks_hash_update_field(&h, ks_path_base(u->path), strlen(ks_path_base(u->path)));
     ks_hash_update_field(&h, u->toolkit.version, strlen(u->toolkit.version));
+    ks_hash_update_field(&h, u->toolkit_path, strlen(u->toolkit_path));
     for (size_t i = 1; i + 2 < u->build_argv.n; i++) /* neither nvcc's path nor the output's name */
         if (i != u->input_index)
             ks_hash_update_field(&h, u->build_argv.v[i], strlen(u->build_argv.v[i]));

@@ -19,11 +19,13 @@ struct ks_unit {
     const char *text_path; /* a file of the same name that holds `source` when `path` holds another text by now; NULL: path */
     struct ks_toolkit toolkit;
     const char *cuda_path;     /* toolkit root without "/bin/.." */
+    const char *toolkit_path;  /* the same, links resolved: which toolkit it is, by whatever name */
     struct ks_args build_argv; /* flat line that compiles the unit (ks_cmdline_build_argv) */
     size_t input_index;        /* the .cu in build_argv */
     struct ks_args includes;   /* what it includes, as nvcc -M names it; filled by ks_unit_hash() */
     char included_hash[65];    /* of every file it includes; "" until ks_unit_hash() */
     char variables_hash[65];   /* of the variables that nvcc reads as flags */
+    const char *rule;          /* what nvcc -M says of the unit, when somebody has asked already; NULL: ks_unit_hash() asks */
 };
 
 /* Reads the source and asks nvcc about itself.  Errors: KS_ERR_NOT_FOUND, KS_ERR_IO, KS_ERR_LIMIT, KS_ERR_UNSUPPORTED. */

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of every scratch folder: searches, temporary stores, emissions. */
-static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit."};
+/* Of every scratch folder. */
+static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit.", "kscc-print.", "kscc-link."};
 /* A folder is made first and locked then: a younger one may be on the way. */
 #define MIN_AGE_S 60
 

@@ -32,3 +32,6 @@ sed -i 's/"gate_version":[[:space:]]*[0-9]*/"gate_version": 1/' "$(key_dir)certi
 mkdir tool; printf '#!/bin/bash\nif [ "$1" = --version ]; then %q --version | sed s/V13.0/V13.9/; else exec %q "$@"; fi\n' "$REAL_NVCC" "$REAL_NVCC" >tool/nvcc
 chmod +x tool/nvcc
 ci "the toolkit (" -O2 --kscc-nvcc="$PWD/tool/nvcc"
+# the same toolkit in another folder
+mkdir moved; cp -rs "$(dirname "$(dirname "$(realpath "$REAL_NVCC")")")/." moved/ 2>/dev/null
+ci "the toolkit's folder (" -O2 --kscc-nvcc="$PWD/moved/bin/nvcc"

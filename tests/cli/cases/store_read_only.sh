@@ -10,6 +10,11 @@ if [ "$(id -u)" = 0 ]; then # permissions do not bind root
   $as test -r "$KSCC" -a -r unit.cu || skip "another user cannot read the files"
 fi
 chmod -R a-w .kscc
+# what was kept can be read
+run $as timeout 300 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o
+expect_err "emitted unit.o"
+expect_no_err "temporary store"
+chmod u+w .kscc; chmod -R u+w .kscc/cache; rm -rf .kscc/cache unit.o; chmod u-w .kscc
 run $as timeout 300 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
 expect_err "looking up there and searching with a temporary store"

@@ -1,0 +1,514 @@
+#include "driver/again.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/process.h"
+#include "driver/certificate.h"
+#include "driver/device_choice.h"
+#include "driver/entry.h"
+#include "driver/fingerprint.h"
+#include "driver/host_compiler.h"
+#include "driver/known.h"
+#include "driver/object_cache.h"
+#include "driver/paths.h"
+#include "driver/policy.h"
+#include "driver/say.h"
+#include "driver/stand_aside.h"
+#include "driver/stats.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What one look at the unit finds. */
+struct look {
+    struct ks_arena arena;
+    struct ks_unit unit;
+    struct ks_contract *contracts;
+    size_t n_contracts;
+    struct ks_policies policies;
+    struct ks_device_chosen device;
+    struct ks_store store, shared;
+    struct ks_peek *peeks; /* n_peeks of them; all entries when the object is known */
+    size_t n_peeks;
+    char fingerprint[65]; /* of the unit; "": it has none */
+    char key[65];         /* of the object; "": not all entries can be emitted */
+    struct ks_str ids;    /* as ks_emitted has them */
+    struct ks_str rules;  /* make rules of unit and candidates */
+};
+
+struct ks_again {
+    const struct ks_cmdline *c;
+    const struct ks_settings *s;
+    const char *nvcc, *object, *deps; /* deps: NULL: no dependency file */
+    struct timespec started;
+    struct ks_echo echo;
+    struct look look;
+};
+
+/* ---- lines that can be kept ----------------------------------------------------------------------------------------- */
+
+static bool flag_is_one_of(const struct ks_flag *f, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ks_flag_is(f, names[i]))
+            return true;
+    return false;
+}
+
+/* One unit to one object and at most a dependency file. */
+static bool line_is_plain(const struct ks_cmdline *c)
+{
+    static const char *const phases[] = {"compile", "device-c", "device-w"}, *const harmless[] = {"threads", "jobserver",
+                                                                                                  "resource-usage"};
+    if (c->inputs.n != 1 || c->inputs.data[0].lang != KS_LANG_CUDA || c->not_understood)
+        return false;
+    size_t n_phases = 0;
+    for (size_t i = 0; i < c->items.n; i++) {
+        const struct ks_flag *f = c->items.data[i].flag;
+        bool phase = (f->bits & KS_FLAG_PHASE) != 0;
+        n_phases += phase;
+        if ((phase && !flag_is_one_of(f, phases, sizeof(phases) / sizeof(phases[0]))) || (f->bits & KS_FLAG_OPAQUE) ||
+            ((f->bits & KS_FLAG_NOISE) && !flag_is_one_of(f, harmless, sizeof(harmless) / sizeof(harmless[0]))))
+            return false;
+    }
+    return n_phases == 1;
+}
+
+/* A file that a rename may replace, or none. */
+static bool is_plain_file(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 ? S_ISREG(st.st_mode) : true;
+}
+
+/* The dependency file's name: -MF, or the object's with another suffix.  False: there is one, of a name not known. */
+static bool find_deps(const struct ks_again *a, const char **ret)
+{
+    const struct ks_cmdline *c = a->c;
+    bool wanted = false;
+    for (size_t i = 0; i < c->items.n; i++)
+        wanted |= ks_flag_is(c->items.data[i].flag, "generate-dependencies-with-compile") ||
+                  ks_flag_is(c->items.data[i].flag, "generate-nonsystem-dependencies-with-compile");
+    const char *named = ks_cmdline_value(c, "dependency-output");
+    *ret = !wanted ? NULL : named;
+    if (!wanted || named)
+        return true;
+    size_t len = strlen(a->object);
+    if (!ks_str_ends(a->object, ".o"))
+        return false;
+    *ret = ks_arena_printf(c->arena, "%.*s.d", (int)(len - 2), a->object);
+    return true;
+}
+
+/* ---- a look at the unit --------------------------------------------------------------------------------------------- */
+
+/* A unit without one is not worth a question to nvcc. */
+static bool may_have_contract(const char *path)
+{
+    const char *dot = strrchr(ks_path_base(path), '.');
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT, sidecar = KS_STR_INIT;
+    struct ks_err err;
+    ks_str_addf(&sidecar, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
+    return ks_file_exists(ks_str_cstr(&sidecar)) ||
+           (ks_file_read(path, KS_MAX_SOURCE_BYTES, &text, &err) == KS_OK && strstr(ks_str_cstr(&text), "kscc:"));
+}
+
+/* Without a word to say about them.  False: there is one, or there are none. */
+static bool read_contracts(struct look *l)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    const char *path = l->unit.path, *dot = strrchr(ks_path_base(path), '.');
+    const char *sidecar = ks_arena_printf(&l->arena, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
+    ks_diags_init(&diags);
+    bool ok = ks_contracts_parse(path, l->unit.source, l->unit.source_len, &l->arena, &diags, &l->contracts, &l->n_contracts,
+                                 &err) == KS_OK &&
+              diags.n == 0;
+    ks_diags_release(&diags);
+    if (!ok || !ks_file_exists(sidecar))
+        return ok && l->n_contracts > 0;
+    KS_AUTO_JSON struct ks_json *json = NULL;
+    struct ks_contract *more = NULL;
+    size_t n = 0;
+    ks_diags_init(&diags);
+    ok = ks_json_read_file(sidecar, &json, &err) == KS_OK &&
+         ks_contracts_parse_json(sidecar, json, &l->arena, &diags, &more, &n, &err) == KS_OK && diags.n == 0;
+    ks_diags_release(&diags);
+    struct ks_contract *all = KS_ARENA_ARRAY(&l->arena, struct ks_contract, l->n_contracts + n + 1);
+    if (ok && l->n_contracts)
+        memcpy(all, l->contracts, l->n_contracts * sizeof(*all));
+    if (ok && n)
+        memcpy(all + l->n_contracts, more, n * sizeof(*all));
+    l->contracts = all;
+    l->n_contracts += n;
+    return ok && l->n_contracts > 0;
+}
+
+/* Entries that the policy leaves alone have a word said about them. */
+static bool read_policies(struct look *l)
+{
+    struct ks_diags diags;
+    struct ks_err err;
+    const char *text, *where;
+    ks_diags_init(&diags);
+    bool ok =
+        ks_policies_read(l->unit.settings, l->unit.path, &l->arena, &diags, &text, &l->policies, &err) == KS_OK && diags.n == 0;
+    ks_diags_release(&diags);
+    for (size_t i = 0; ok && i < l->n_contracts; i++)
+        ok = ks_policies_of(&l->policies, l->contracts[i].entry, &where) != KS_POLICY_OFF;
+    return ok;
+}
+
+/* Stores that are there. */
+static void open_stores(struct look *l)
+{
+    struct ks_err none;
+    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
+    const struct ks_settings *s = l->unit.settings;
+    ks_path_dir(&beside, l->unit.path);
+    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
+    const char *own = s->dir ? s->dir : ks_streq(ks_str_cstr(&beside), ".") ? ".kscc" : ks_str_cstr(&dir);
+    if (ks_store_open_existing(own, &l->store, &none) != KS_OK)
+        l->store.dir = NULL;
+    if (s->shared_dir && ks_store_open_existing(s->shared_dir, &l->shared, &none) != KS_OK)
+        l->shared.dir = NULL;
+}
+
+/* A search would make them; where only approved certificates count, none come up. */
+static bool may_be_known(const struct look *l)
+{
+    const struct ks_store *const stores[] = {&l->store, &l->shared};
+    const char *where;
+    for (size_t i = 0; i < l->n_contracts; i++)
+        if (ks_policies_of(&l->policies, l->contracts[i].entry, &where) == KS_POLICY_EXPLORE)
+            return true;
+    for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+        KS_AUTO_ARGS struct ks_args keys;
+        struct ks_err none;
+        ks_args_init(&keys);
+        if (stores[i]->dir && ks_store_keys(stores[i], &keys, &none) == KS_OK && keys.n)
+            return true;
+    }
+    return false;
+}
+
+static bool print_unit(struct look *l)
+{
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str rule = KS_STR_INIT;
+    if (ks_fingerprint(l->unit.build_argv.v, l->unit.input_index, l->fingerprint, &rule, &err) != KS_OK)
+        return false;
+    ks_str_add(&l->rules, ks_str_cstr(&rule));
+    l->unit.rule = ks_arena_strndup(&l->arena, ks_str_cstr(&rule), rule.len);
+    return true;
+}
+
+static bool peek_entries(struct look *l, char unit_hash[65])
+{
+    struct ks_entry_context x = {.unit = &l->unit,
+                                 .device = &l->device,
+                                 .store = l->store.dir ? &l->store : NULL,
+                                 .shared = l->shared.dir ? &l->shared : NULL,
+                                 .unit_hash = unit_hash,
+                                 .allowed_signers = l->unit.settings->allowed_signers ? l->unit.settings->allowed_signers
+                                                                                      : l->policies.allowed_signers};
+    l->peeks = KS_ARENA_ARRAY(&l->arena, struct ks_peek, l->n_contracts);
+    for (size_t i = 0; i < l->n_contracts; i++) {
+        const char *where;
+        x.policy = ks_policies_of(&l->policies, l->contracts[i].entry, &where);
+        if (!ks_known_peek(&x, &l->contracts[i], &l->peeks[i]))
+            return false;
+        l->n_peeks++;
+    }
+    return true;
+}
+
+/* A candidate may read other headers than the original.  Its line is the trials' in all that the preprocessor can see. */
+static bool print_candidate(struct look *l, const struct ks_peek *p, const char *candidate, char ret[65])
+{
+    KS_AUTO_ARGS struct ks_args line;
+    KS_AUTO_STR struct ks_str rule = KS_STR_INIT;
+    struct ks_err err;
+    size_t index;
+    ks_args_init(&line);
+    ks_cmdline_build_argv(l->unit.cmdline, l->unit.build_argv.v[0], l->unit.input, candidate, p->device->arch, "candidate.o",
+                          &line, &index);
+    ks_unit_add_own_folder(&l->unit, &line);
+    ks_args_add(&line, "-Xcompiler");
+    ks_args_add(&line, "-fPIC");
+    if (ks_fingerprint(line.v, index, ret, &rule, &err) != KS_OK)
+        return false;
+    ks_str_add(&l->rules, ks_str_cstr(&rule));
+    return true;
+}
+
+static void add_text(struct ks_hash *h, const char *text)
+{
+    ks_hash_update_field(h, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* A program of ours, or one that puts the object together. */
+static void add_program(struct ks_hash *h, const char *path)
+{
+    struct stat st;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (stat(path, &st) == 0)
+        ks_str_addf(&text, "%s %llu %llu %lld %lld.%09ld %lld.%09ld", path, (unsigned long long)st.st_dev,
+                    (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+                    (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+    add_text(h, ks_str_cstr(&text));
+}
+
+static void add_programs(struct ks_hash *h, const struct ks_cmdline *c)
+{
+    static const char *const tools[] = {"ld", "objcopy", "nm", "readelf"}, *const own[] = {"kscc-core", "kscc-worker"};
+    KS_AUTO_FREE char *compiler = ks_host_compiler_choose(ks_cmdline_value(c, "compiler-bindir"), false);
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT, path = KS_STR_INIT;
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+        KS_AUTO_FREE char *found = NULL;
+        struct ks_err err;
+        if (ks_path_search(tools[i], &found, &err) == KS_OK)
+            add_program(h, found);
+    }
+    ks_paths_bin(&bin);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        ks_path_join(&path, ks_str_cstr(&bin), own[i]);
+        add_program(h, ks_str_cstr(&path));
+    }
+    if (compiler)
+        add_program(h, compiler);
+}
+
+static bool make_key(const struct ks_again *a, struct look *l)
+{
+    struct ks_hash h;
+    ks_hash_init(&h);
+    add_text(&h, "object 1");
+    add_text(&h, l->fingerprint);
+    add_text(&h, a->object);
+    add_text(&h, a->deps);
+    add_text(&h, isatty(STDERR_FILENO) ? "terminal" : "");
+    for (size_t i = 0; i < a->c->words.n; i++)
+        if (!a->c->words.data[i].ours)
+            add_text(&h, a->c->words.data[i].text);
+    for (size_t i = 0; i < l->n_peeks; i++) {
+        KS_AUTO_STR struct ks_str candidate = KS_STR_INIT;
+        char print[65];
+        ks_store_path(l->peeks[i].store, l->peeks[i].key, KS_CANDIDATE_FILE, &candidate);
+        ks_again_id(l->peeks[i].key, l->peeks[i].device->arch, ks_str_cstr(&candidate), &l->ids);
+        if (!print_candidate(l, &l->peeks[i], ks_str_cstr(&candidate), print))
+            return false;
+        add_text(&h, print);
+    }
+    add_text(&h, ks_str_cstr(&l->ids));
+    add_programs(&h, a->c);
+    ks_hash_final_hex(&h, l->key);
+    return true;
+}
+
+/* False: nothing can be said about the unit. */
+static bool look_at(const struct ks_again *a, struct look *l)
+{
+    struct ks_err err;
+    char unit_hash[65];
+    *l = (struct look){.store = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}, .ids = KS_STR_INIT, .rules = KS_STR_INIT};
+    ks_arena_init(&l->arena);
+    if (!may_have_contract(a->c->inputs.data[0].path) ||
+        ks_unit_open(a->c, a->s, a->nvcc, 0, &l->arena, &l->unit, &err) != KS_OK || !read_contracts(l) || !read_policies(l))
+        return false;
+    open_stores(l);
+    if (!may_be_known(l) || !print_unit(l))
+        return false;
+    if ((l->store.dir || l->shared.dir) && ks_device_choose(&l->unit, &l->device, &err) == KS_OK &&
+        ks_unit_hash(&l->unit, unit_hash, &err) == KS_OK && peek_entries(l, unit_hash) && !make_key(a, l))
+        l->key[0] = '\0';
+    return true;
+}
+
+static void look_release(struct look *l)
+{
+    for (size_t i = 0; i < l->n_peeks; i++)
+        ks_json_free(l->peeks[i].certificate);
+    ks_store_close(&l->store);
+    ks_store_close(&l->shared);
+    ks_unit_close(&l->unit);
+    ks_str_release(&l->ids);
+    ks_str_release(&l->rules);
+    ks_arena_release(&l->arena);
+}
+
+/* ---- opening -------------------------------------------------------------------------------------------------------- */
+
+/* The words of these variables are in the line already; nvcc, when it runs for the user, reads them itself. */
+static void look_without_variables(struct ks_again *a)
+{
+    static const char *const names[] = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"};
+    char *values[2];
+    for (size_t i = 0; i < 2; i++) {
+        const char *value = getenv(names[i]);
+        values[i] = value ? ks_xstrdup(value) : NULL;
+        unsetenv(names[i]);
+    }
+    if (!look_at(a, &a->look))
+        a->look.fingerprint[0] = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        if (values[i])
+            setenv(names[i], values[i], 1);
+        free(values[i]);
+    }
+}
+
+/* What we open must not take the number of a stream that the caller closed. */
+static bool streams_are_open(void)
+{
+    return fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0 && fcntl(STDERR_FILENO, F_GETFD) >= 0;
+}
+
+struct ks_again *ks_again_open(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc)
+{
+    struct ks_again *a = ks_xcalloc(1, sizeof(*a));
+    *a = (struct ks_again){.c = c, .s = s, .nvcc = nvcc};
+    a->look.store.scratch_fd = a->look.shared.scratch_fd = -1;
+    ks_arena_init(&a->look.arena);
+    ks_echo_init(&a->echo);
+    clock_gettime(CLOCK_REALTIME_COARSE, &a->started); /* the clock of files' times */
+    if (!line_is_plain(c) || s->fresh || !streams_are_open())
+        return a;
+    a->object = ks_cmdline_object(c, 0);
+    if (find_deps(a, &a->deps) && is_plain_file(a->object) && (!a->deps || is_plain_file(a->deps)))
+        look_without_variables(a);
+    return a;
+}
+
+void ks_again_free(struct ks_again *a)
+{
+    look_release(&a->look);
+    ks_echo_release(&a->echo);
+    free(a);
+}
+
+/* ---- emitting ------------------------------------------------------------------------------------------------------- */
+
+void ks_again_id(const char *key, const char *arch, const char *candidate_path, struct ks_str *out)
+{
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, certificate = KS_STR_INIT;
+    char hex[65], absolute[PATH_MAX];
+    struct ks_err err;
+    ks_path_dir(&dir, candidate_path);
+    ks_path_join(&certificate, ks_str_cstr(&dir), KS_CERTIFICATE_FILE);
+    if (realpath(candidate_path, absolute) && ks_hash_file_hex(ks_str_cstr(&certificate), hex, &err) == KS_OK)
+        ks_str_addf(out, "%s %s %s %s\n", key, hex, arch, absolute);
+}
+
+void ks_again_say(const char *object, const char *entry, const char *candidate_path)
+{
+    KS_AUTO_STR struct ks_str certificate = KS_STR_INIT, dir = KS_STR_INIT;
+    if (candidate_path) {
+        ks_path_dir(&dir, candidate_path);
+        ks_path_join(&certificate, ks_str_cstr(&dir), KS_CERTIFICATE_FILE);
+    }
+    ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", object, entry,
+                    candidate_path ? ks_str_cstr(&certificate) : "not kept");
+}
+
+/* As nvcc would leave it: a new file, by the mask of this process. */
+static bool put_in_place(const char *path, const struct ks_str *bytes)
+{
+    struct ks_err err;
+    mode_t mask = umask(0);
+    umask(mask);
+    return ks_file_write_atomic(path, ks_str_cstr(bytes), bytes->len, 0666 & ~mask, &err) == KS_OK;
+}
+
+bool ks_again_emit(struct ks_again *a)
+{
+    struct look *l = &a->look;
+    struct ks_cached_object o;
+    if (!l->key[0] || !l->store.dir || !ks_object_cache_get(&l->store, l->key, &o))
+        return false;
+    bool done =
+        o.has_deps == (a->deps != NULL) && (!a->deps || put_in_place(a->deps, &o.deps)) && put_in_place(a->object, &o.object);
+    if (done) {
+        struct ks_entry_context x = {.unit = &l->unit};
+        ks_echo_again(ks_str_cstr(&o.messages), o.messages.len);
+        ks_stats_count(KS_STAT_UNITS);
+        ks_stats_count(KS_STAT_EMITTED);
+        for (size_t i = 0; i < l->n_peeks; i++) {
+            ks_stats_count(KS_STAT_ENTRIES);
+            ks_stats_count(KS_STAT_HITS);
+            ks_known_say(&x, &l->peeks[i]);
+        }
+        for (size_t i = 0; i < l->n_peeks; i++) {
+            KS_AUTO_STR struct ks_str candidate = KS_STR_INIT;
+            ks_store_path(l->peeks[i].store, l->peeks[i].key, KS_CANDIDATE_FILE, &candidate);
+            ks_again_say(a->object, l->contracts[i].entry, ks_str_cstr(&candidate));
+        }
+    }
+    ks_cached_object_release(&o);
+    return done;
+}
+
+/* ---- keeping -------------------------------------------------------------------------------------------------------- */
+
+struct ks_echo *ks_again_echo(struct ks_again *a)
+{
+    return a->look.fingerprint[0] && (a->echo.whole || ks_echo_open(&a->echo)) ? &a->echo : NULL;
+}
+
+static bool is_older(const char *path, const struct timespec *than)
+{
+    struct stat st;
+    return stat(path, &st) == 0 &&
+           (st.st_ctim.tv_sec < than->tv_sec || (st.st_ctim.tv_sec == than->tv_sec && st.st_ctim.tv_nsec < than->tv_nsec));
+}
+
+/* Every file that the rules name: what was changed during the build and changed back would show here.  Words that name no file,
+ * as the rules' targets, do not count. */
+static bool all_older(const struct look *l, const struct timespec *than)
+{
+    for (size_t i = 0; i < l->n_peeks; i++) {
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+        ks_store_path(l->peeks[i].store, l->peeks[i].key, KS_CANDIDATE_FILE, &path);
+        if (!ks_file_exists(ks_str_cstr(&path)))
+            return false;
+    }
+    for (size_t i = 0; i < l->unit.includes.n; i++)
+        if (!is_older(l->unit.includes.v[i], than))
+            return false;
+    return l->unit.includes.n > 0;
+}
+
+static bool read_results(const struct ks_again *a, const struct ks_emitted *emitted, struct ks_cached_object *o)
+{
+    struct ks_err err;
+    char hex[65];
+    if (ks_file_read(a->object, SIZE_MAX, &o->object, &err) != KS_OK)
+        return false;
+    ks_hash_hex(ks_str_cstr(&o->object), o->object.len, hex);
+    o->has_deps = a->deps != NULL;
+    ks_str_addn(&o->messages, ks_str_cstr(&a->echo.text), a->echo.text.len);
+    return ks_streq(hex, emitted->object_hash) &&
+           (!a->deps ||
+            (!is_older(a->deps, &a->started) && ks_file_read(a->deps, KS_MAX_CAPTURE_BYTES, &o->deps, &err) == KS_OK));
+}
+
+void ks_again_keep(struct ks_again *a, const struct ks_emitted *emitted)
+{
+    struct look now;
+    struct ks_cached_object o = {KS_STR_INIT, KS_STR_INIT, KS_STR_INIT, false};
+    struct ks_err err;
+    if (!a->look.fingerprint[0] || !a->echo.whole || ks_say_said() || !emitted->object_hash[0])
+        return;
+    if (look_at(a, &now) && now.key[0] && ks_streq(now.fingerprint, a->look.fingerprint) &&
+        ks_streq(ks_str_cstr(&now.ids), ks_str_cstr(&emitted->ids)) && all_older(&now, &a->started) &&
+        read_results(a, emitted, &o) && ks_object_cache_put(&now.store, now.key, &o, &err) != KS_OK)
+        ks_say_progress("the object of %s is not kept for the next build: %s", now.unit.path, err.message);
+    ks_cached_object_release(&o);
+    look_release(&now);
+}
