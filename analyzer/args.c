@@ -237,6 +237,8 @@ void ks_clang_args(const struct ks_parse_options *opt, struct ks_args *out)
     if (opt->shim_dir) {
         ks_args_add(out, "-include");
         ks_args_addf(out, "%s/kscc_clang_shim.h", opt->shim_dir);
+        ks_args_add(out, "-idirafter"); /* headers that a toolkit may lack */
+        ks_args_add(out, opt->shim_dir);
     }
     map_words(&s, opt);
     ks_args_add(out, "-isystem");

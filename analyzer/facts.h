@@ -372,7 +372,7 @@ struct ks_parse_options {
     const char *toolkit_version; /* of nvcc, "13.0.88" */
     const char *gnuc_version;    /* what the host compiler says it is: __GNUC__ and so on, "12.2.0"; NULL: libclang's own */
     const char *gcc_dir;         /* of the host compiler's library: beside it are its headers; NULL: libclang chooses */
-    const char *shim_dir;        /* folder of kscc_clang_shim.h */
+    const char *shim_dir;        /* folder of kscc_clang_shim.h and of headers a toolkit may lack */
 };
 
 /* Parses `path` (text `source`, so that unsaved candidates can be analysed) and derives the facts.  Diagnostics of the parse go

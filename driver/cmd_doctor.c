@@ -56,8 +56,8 @@ static void check_analyzer(const struct ks_toolkit *t)
     ks_arena_init(&arena);
     ks_parse_options_of(argv, t->top, t->version, &arena, &opt);
     ks_diags_init(&diags);
-    bool ok =
-        ks_facts_parse("doctor.cu", unit, strlen(unit), &opt, &arena, &diags, &facts, &err) == KS_OK && facts->n_kernels == 1;
+    bool ok = ks_facts_parse("doctor.cu", unit, strlen(unit), &opt, &arena, &diags, &facts, &err) == KS_OK &&
+              facts->n_kernels == 1 && diags.n == 0;
     need(ok, "analyzer (libclang)",
          ok        ? "parses a kernel with this toolkit's headers"
          : diags.n ? diags.data[0].message

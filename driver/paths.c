@@ -67,7 +67,7 @@ void ks_paths_presets(struct ks_str *out)
 
 void ks_paths_shim(struct ks_str *out)
 {
-    choose("share/kscc/shim", KSCC_SOURCE_DIR "/analyzer", out);
+    choose("share/kscc/shim", KSCC_SOURCE_DIR "/analyzer/shim", out);
 }
 
 void ks_paths_manuals(struct ks_str *out)

@@ -31,5 +31,14 @@ check "kscc compiles with it" env PATH=$hidden_path "$build/bin/kscc" --kscc-nvc
 check "the object links and runs right" env PATH=$hidden_path NVCC="$root/bin/nvcc" RECHECK_LIBDIR="$build/lib/emulated" \
     tests/recheck/run.sh "$work" small transpose
 check "the analyzer parses with its headers" env PATH=$hidden_path "$build/bin/kscc" analyze --kscc-nvcc="$root/bin/nvcc" kernels/examples/transpose.cu
+
+# Links to an installed toolkit's headers in /usr/local/include would lend it what the wheels lack.
+if unshare -rm true 2>/dev/null; then
+    check "doctor finds the analyzer right with these headers alone" unshare -rm sh -c \
+        'mount -t tmpfs none /usr/local/include && PATH=$1 "$2" doctor --kscc-nvcc="$3" | tee /dev/stderr | grep -q "^ok .*parses a kernel"' \
+        - "$hidden_path" "$build/bin/kscc" "$root/bin/nvcc"
+else
+    echo "not looked at: the headers alone (no user namespace here)"
+fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

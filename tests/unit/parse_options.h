@@ -18,7 +18,7 @@ static inline void parse_options(char *const *words, struct ks_arena *arena, str
         if (ks_toolkit_query(KSCC_CUDA_ROOT "/bin/nvcc", &toolkit, &err) != KS_OK)
             toolkit.version = NULL; /* the tests that need it fail */
         ks_parse_options_of(nothing, KSCC_CUDA_ROOT, toolkit.version, &keep, &asked);
-        asked.shim_dir = KSCC_SOURCE_DIR "/analyzer";
+        asked.shim_dir = KSCC_SOURCE_DIR "/analyzer/shim";
     }
     *ret = asked;
     ks_parse_line(words, arena, ret);
