@@ -191,9 +191,9 @@ void *ks_emu_malloc_at(struct ks_emu *emu, size_t size_bytes, size_t align_bytes
     emu->next_off = (off + rounded + ALLOC_GAP + 4095) / 4096 * 4096;
     emu->live_bytes += rounded;
     ks_vec_push(&emu->allocs, a);
-    ks_emu_memory_open(emu);
+    ks_emu_part_open(emu, a.base, size_bytes);
     fill_pattern(a.base, size_bytes, POISON);
-    ks_emu_memory_close(emu);
+    ks_emu_part_close(emu, a.base, size_bytes);
     return a.base;
 }
 
@@ -351,9 +351,9 @@ bool ks_emu_unwritten(struct ks_emu *emu, const void *p, size_t n, size_t *ret_f
 enum ks_code ks_emu_write(struct ks_emu *emu, void *dst, const void *src, size_t n, struct ks_err *err)
 {
     KS_TRY(inside(emu, dst, n, "write", err));
-    ks_emu_memory_open(emu);
+    ks_emu_part_open(emu, dst, n);
     memmove(dst, src, n);
-    ks_emu_memory_close(emu);
+    ks_emu_part_close(emu, dst, n);
     ks_emu_mark_init(emu, dst, n, true);
     return KS_OK;
 }
@@ -363,18 +363,18 @@ enum ks_code ks_emu_read(struct ks_emu *emu, void *dst, const void *src, size_t 
     KS_TRY(inside(emu, src, n, "read", err));
     if (emu->carried.n)
         ks_emu_carried_read(emu, src, n);
-    ks_emu_memory_open(emu);
+    ks_emu_part_open(emu, src, n);
     memmove(dst, src, n);
-    ks_emu_memory_close(emu);
+    ks_emu_part_close(emu, src, n);
     return KS_OK;
 }
 
 enum ks_code ks_emu_fill(struct ks_emu *emu, void *dst, int byte, size_t n, struct ks_err *err)
 {
     KS_TRY(inside(emu, dst, n, "fill", err));
-    ks_emu_memory_open(emu);
+    ks_emu_part_open(emu, dst, n);
     memset(dst, byte, n);
-    ks_emu_memory_close(emu);
+    ks_emu_part_close(emu, dst, n);
     ks_emu_mark_init(emu, dst, n, true);
     return KS_OK;
 }
@@ -383,9 +383,11 @@ enum ks_code ks_emu_copy(struct ks_emu *emu, void *dst, const void *src, size_t 
 {
     KS_TRY(inside(emu, dst, n, "copy to", err));
     KS_TRY(inside(emu, src, n, "copy from", err));
-    ks_emu_memory_open(emu);
+    ks_emu_part_open(emu, dst, n);
+    ks_emu_part_open(emu, src, n);
     memmove(dst, src, n);
-    ks_emu_memory_close(emu);
+    ks_emu_part_close(emu, dst, n);
+    ks_emu_part_close(emu, src, n);
     if (!emu->init_plane)
         return KS_OK;
     if (ks_emu_is_init(emu, src, n, NULL)) {
@@ -402,8 +404,8 @@ enum ks_code ks_emu_copy(struct ks_emu *emu, void *dst, const void *src, size_t 
 
 void ks_emu_poison(struct ks_emu *emu, void *dst, size_t n, uint32_t pattern)
 {
-    ks_emu_memory_open(emu);
+    ks_emu_part_open(emu, dst, n);
     fill_pattern(dst, n, pattern);
-    ks_emu_memory_close(emu);
+    ks_emu_part_close(emu, dst, n);
     ks_emu_mark_init(emu, dst, n, false);
 }

@@ -187,6 +187,9 @@ void *ks_emu_plane_map(size_t bytes); /* lazily zero */
 /* guard.c: brackets around what the emulator itself does to device memory; they nest. */
 void ks_emu_memory_open(struct ks_emu *emu);
 void ks_emu_memory_close(struct ks_emu *emu);
+/* The pages of n bytes at p alone; within the brackets above nothing is left to do. */
+void ks_emu_part_open(struct ks_emu *emu, const void *p, size_t n);
+void ks_emu_part_close(struct ks_emu *emu, const void *p, size_t n);
 void ks_emu_host_forget(struct ks_emu *emu, const struct emu_alloc *a);
 
 /* program.c */

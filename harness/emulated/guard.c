@@ -7,28 +7,47 @@
  * follows would work here where a GPU's host gets a segmentation fault.  So its pages are inaccessible except while the emulator
  * itself reads or writes them; pinned and managed memory, which the host may use, is left out of that. */
 
-static void protect(const struct ks_emu *emu, int how)
+static void protect(const struct ks_emu *emu, uint8_t *from, uint8_t *end, int how)
 {
-    uint8_t *from = emu->arena;
-    for (size_t i = 0; i <= emu->host_stretches.n; i++) {
+    for (size_t i = 0; i <= emu->host_stretches.n && from < end; i++) {
         const struct emu_stretch *s = i < emu->host_stretches.n ? &emu->host_stretches.data[i] : NULL;
-        uint8_t *to = s ? s->from : emu->arena + emu->arena_bytes;
+        uint8_t *to = s && s->from < end ? s->from : end;
         if (to > from)
             KS_BUG(mprotect(from, (size_t)(to - from), how) != 0);
-        from = s ? s->to : to;
+        if (s && s->to > from)
+            from = s->to;
     }
 }
 
 void ks_emu_memory_open(struct ks_emu *emu)
 {
     if (emu->open_depth++ == 0)
-        protect(emu, PROT_READ | PROT_WRITE);
+        protect(emu, emu->arena, emu->arena + emu->arena_bytes, PROT_READ | PROT_WRITE);
 }
 
 void ks_emu_memory_close(struct ks_emu *emu)
 {
     if (--emu->open_depth == 0)
-        protect(emu, PROT_NONE);
+        protect(emu, emu->arena, emu->arena + emu->arena_bytes, PROT_NONE);
+}
+
+/* The kernel visits every page that is there: where buffers are large, all of them for each copy is most of a trial's time. */
+static void protect_part(const struct ks_emu *emu, const void *p, size_t n, int how)
+{
+    size_t from = (size_t)((const uint8_t *)p - emu->arena) & ~(size_t)4095;
+    size_t to = ((size_t)((const uint8_t *)p - emu->arena) + n + 4095) & ~(size_t)4095;
+    if (n > 0 && emu->open_depth == 0)
+        protect(emu, emu->arena + from, emu->arena + to, how);
+}
+
+void ks_emu_part_open(struct ks_emu *emu, const void *p, size_t n)
+{
+    protect_part(emu, p, n, PROT_READ | PROT_WRITE);
+}
+
+void ks_emu_part_close(struct ks_emu *emu, const void *p, size_t n)
+{
+    protect_part(emu, p, n, PROT_NONE);
 }
 
 /* Allocations start on pages of their own. */
