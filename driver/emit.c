@@ -207,18 +207,18 @@ static enum ks_code build_confined(struct emitter *e, struct ks_session_options 
     struct ks_err ignored;
     opt->bin_dir = e->bin_dir;
     opt->confined_to = e->unconfined ? NULL : &e->confined_to;
-    enum ks_code code = ks_build_object(opt, text, len, tag, BUILD_TIMEOUT_MS, ret, err);
+    enum ks_code code = ks_build_object(opt, text, len, tag, BUILD_TIMEOUT_MS, ret, NULL, err);
     e->confinement_works |= code == KS_OK;
     if (code == KS_OK || e->unconfined || e->confinement_works)
         return code;
-    if (ks_build_object(opt, e->u->source, e->u->source_len, "original", BUILD_TIMEOUT_MS, &original, &ignored) == KS_OK) {
+    if (ks_build_object(opt, e->u->source, e->u->source_len, "original", BUILD_TIMEOUT_MS, &original, NULL, &ignored) == KS_OK) {
         ks_built_free(original);
         e->confinement_works = true;
         return code;
     }
     e->unconfined = true;
     opt->confined_to = NULL;
-    return ks_build_object(opt, text, len, tag, BUILD_TIMEOUT_MS, ret, err);
+    return ks_build_object(opt, text, len, tag, BUILD_TIMEOUT_MS, ret, NULL, err);
 }
 
 /* Builds the verified text by the line that the session built it by, and makes sure that the same came out: host code and PTX. */

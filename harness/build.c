@@ -464,28 +464,13 @@ static enum ks_code object_in(const struct ks_session_options *opt, const char *
     return KS_OK;
 }
 
-static enum ks_code build_in(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
-                             int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err)
-{
-    int64_t start_ns = ks_clock_ns();
-    KS_TRY(object_in(opt, source, len, dir, timeout_ms, b, log, err));
-    KS_TRY(resources_measure(opt, dir, b, timeout_ms, log, err));
-    KS_TRY(ks_build_link(opt, b, timeout_ms, log, err));
-    b->build_ns = ks_clock_ns() - start_ns;
-    return KS_OK;
-}
-
-typedef enum ks_code build_fn(const struct ks_session_options *opt, const char *source, size_t len, const char *dir,
-                              int64_t timeout_ms, struct ks_built *b, struct ks_str *log, struct ks_err *err);
-
-static enum ks_code build_with(build_fn *build, const struct ks_session_options *opt, const char *source, size_t len,
-                               const char *tag, int64_t timeout_ms, struct ks_built **ret_built, struct ks_str *ret_log,
-                               struct ks_err *err)
+enum ks_code ks_build_object(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
+                             int64_t timeout_ms, struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT, log = KS_STR_INIT;
     ks_path_join(&dir, opt->work_dir, tag);
     struct ks_built *b = ks_xcalloc(1, sizeof *b);
-    enum ks_code code = build(opt, source, len, dir.data, timeout_ms, b, &log, err);
+    enum ks_code code = object_in(opt, source, len, dir.data, timeout_ms, b, &log, err);
     if (ret_log)
         ks_str_addn(ret_log, log.data, log.len);
     if (code != KS_OK) {
@@ -496,16 +481,33 @@ static enum ks_code build_with(build_fn *build, const struct ks_session_options 
     return KS_OK;
 }
 
+enum ks_code ks_build_finish(const struct ks_session_options *opt, struct ks_built *b, int64_t timeout_ms, struct ks_str *ret_log,
+                             struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, log = KS_STR_INIT;
+    int64_t start_ns = ks_clock_ns();
+    ks_path_dir(&dir, b->object_path);
+    enum ks_code code = resources_measure(opt, ks_str_cstr(&dir), b, timeout_ms, &log, err);
+    if (code == KS_OK)
+        code = ks_build_link(opt, b, timeout_ms, &log, err);
+    if (ret_log)
+        ks_str_addn(ret_log, log.data, log.len);
+    b->build_ns += ks_clock_ns() - start_ns;
+    return code;
+}
+
 enum ks_code ks_build(const struct ks_session_options *opt, const char *source, size_t len, const char *tag, int64_t timeout_ms,
                       struct ks_built **ret_built, struct ks_str *ret_log, struct ks_err *err)
 {
-    return build_with(build_in, opt, source, len, tag, timeout_ms, ret_built, ret_log, err);
-}
-
-enum ks_code ks_build_object(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
-                             int64_t timeout_ms, struct ks_built **ret_built, struct ks_err *err)
-{
-    return build_with(object_in, opt, source, len, tag, timeout_ms, ret_built, NULL, err);
+    struct ks_built *b = NULL;
+    KS_TRY(ks_build_object(opt, source, len, tag, timeout_ms, &b, ret_log, err));
+    enum ks_code code = ks_build_finish(opt, b, timeout_ms, ret_log, err);
+    if (code != KS_OK) {
+        ks_built_free(b);
+        return code;
+    }
+    *ret_built = b;
+    return KS_OK;
 }
 
 void ks_built_free(struct ks_built *b)

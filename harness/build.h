@@ -42,7 +42,11 @@ KS_NODISCARD enum ks_code ks_build(const struct ks_session_options *opt, const c
 /* The object alone, by the same line: what emission puts into the user's object.  Equal text, flags and toolkit give an equal
  * object_hash. */
 KS_NODISCARD enum ks_code ks_build_object(const struct ks_session_options *opt, const char *source, size_t len, const char *tag,
-                                          int64_t timeout_ms, struct ks_built **ret_built, struct ks_err *err);
+                                          int64_t timeout_ms, struct ks_built **ret_built, struct ks_str *ret_log,
+                                          struct ks_err *err);
+/* What ks_build does behind that: ptxas's numbers and the library.  An object that no gate lets in can do without. */
+KS_NODISCARD enum ks_code ks_build_finish(const struct ks_session_options *opt, struct ks_built *b, int64_t timeout_ms,
+                                          struct ks_str *ret_log, struct ks_err *err);
 void ks_built_free(struct ks_built *b);
 /* "kernel=registers;..." */
 void ks_built_registers(const struct ks_built *b, struct ks_str *out);

@@ -8,6 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the gates do not let in is not linked. */
+static enum ks_code build_admitted(const struct ks_session *s, const char *source, size_t len, const char *tag,
+                                   int64_t timeout_ms, struct ks_built **ret, struct ks_str *log, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str reason = KS_STR_INIT;
+    struct ks_built *b = NULL;
+    KS_TRY(ks_build_object(&s->opt, source, len, tag, timeout_ms, &b, log, err));
+    enum ks_code code = KS_OK;
+    if (ks_admit_interface(s, b, &reason) && ks_admit_object(s, b, source, len, &reason))
+        code = ks_build_finish(&s->opt, b, timeout_ms, log, err);
+    if (code != KS_OK) {
+        ks_built_free(b);
+        return code;
+    }
+    *ret = b;
+    return KS_OK;
+}
+
 /* Where not even the original can be built in the confinement (a toolkit in an unusual place), it is left out, and the report
  * says so. */
 static enum ks_code confined_build(struct ks_session *s, const char *source, size_t len, const char *tag, int64_t timeout_ms,
@@ -15,7 +33,7 @@ static enum ks_code confined_build(struct ks_session *s, const char *source, siz
 {
     struct ks_err why;
     struct ks_built *again = NULL;
-    enum ks_code code = ks_build(&s->opt, source, len, tag, timeout_ms, ret, log, err);
+    enum ks_code code = build_admitted(s, source, len, tag, timeout_ms, ret, log, err);
     s->confinement_works |= code == KS_OK;
     if (code == KS_OK || s->confinement_works || s->unconfined_why)
         return code;
@@ -27,7 +45,7 @@ static enum ks_code confined_build(struct ks_session *s, const char *source, siz
     s->unconfined_why = ks_xstrdup(why.message);
     s->opt.confined_to = NULL;
     ks_str_clear(log);
-    return ks_build(&s->opt, source, len, tag, timeout_ms, ret, log, err);
+    return build_admitted(s, source, len, tag, timeout_ms, ret, log, err);
 }
 
 /* A text built before is not built again; the oldest build makes room. */

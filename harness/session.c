@@ -224,34 +224,6 @@ static void perturb(struct ks_trial *t)
     (void)passed;
 }
 
-/* What the object does not tell: assembly, and which functions of the driver are asked for.  Without the compiler's text no
- * function of the driver is, and the verdict says that assembly was not looked for. */
-static bool host_text_admitted(const struct ks_session *s, const struct ks_built *b, const char *source, size_t len,
-                               struct ks_str *reason)
-{
-    if (ks_host_text_renames(source, len) && !ks_host_text_renames(s->opt.source, s->opt.source_len)) {
-        ks_str_add(reason, "gives its lines another file's name (#line or a line marker), which the original does not");
-        return false;
-    }
-    if (s->baseline->host_text && b->host_text)
-        return ks_host_text_check(s->baseline->host_text, b->host_text, reason);
-    if (s->baseline->host_text) {
-        ks_str_add(reason, "the host compiler left no preprocessed text, as it did for the original");
-        return false;
-    }
-    for (size_t i = 0; i < b->object.n_symbols; i++) {
-        const struct ks_symbol *c = &b->object.symbols[i];
-        if (!c->defined && ks_str_starts(c->name, "cudaGetDriverEntryPoint") &&
-            !ks_object_symbol(&s->baseline->object, c->name)) {
-            ks_str_addf(reason,
-                        "host code calls '%s', and without the compiler's preprocessed text it is not known what it asks for",
-                        c->name);
-            return false;
-        }
-    }
-    return true;
-}
-
 void ks_session_know(struct ks_session *s, const char *code_hash, const char *source_hash)
 {
     if (strlen(code_hash) != 64 || strlen(source_hash) != 64)
@@ -297,11 +269,11 @@ static void judge(struct ks_trial *t, struct ks_build_job *job, const char *sour
     memcpy(t->v->code_hash, b->code_hash, sizeof t->v->code_hash);
     if (!t->confirm && known_as(s, b->code_hash, t->v->same_as))
         return;
-    if (ks_interface_check(&s->baseline->object, &b->object, s->opt.signature->symbol, &interface))
+    if (ks_admit_interface(s, b, &interface))
         ks_gate_pass(t, KS_GATE_INTERFACE, NULL);
     else
         ks_gate_fail(t, KS_GATE_INTERFACE, NULL, "%s", ks_str_cstr(&interface));
-    if (ks_admission_check(&s->baseline->object, &b->object, &admission) && host_text_admitted(s, b, source, len, &admission)) {
+    if (ks_admit_object(s, b, source, len, &admission)) {
         struct ks_json *details = ks_json_object();
         if (!s->baseline->host_text)
             ks_json_set_str(details, "host_text", "not seen: the host compiler leaves no preprocessed text");
@@ -311,7 +283,7 @@ static void judge(struct ks_trial *t, struct ks_build_job *job, const char *sour
     } else {
         ks_gate_fail(t, KS_GATE_ADMISSION, NULL, "%s", ks_str_cstr(&admission));
     }
-    if (ks_verdict_failed_gate(t->v) != KS_N_GATES) /* such an object is never loaded */
+    if (ks_verdict_failed_gate(t->v) != KS_N_GATES) /* such an object is never linked or loaded */
         return;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
     gate_run(t, KS_GATE_NUMERICS, ks_gate_numerics);

@@ -203,6 +203,10 @@ void ks_capture_baseline(struct ks_session *s);
 /* False: the gate `interface` has failed. */
 bool ks_capture_check(struct ks_trial *t);
 
+/* admit.c: the two gates on the object alone.  False: why not is appended to `reason`. */
+bool ks_admit_interface(const struct ks_session *s, const struct ks_built *b, struct ks_str *reason);
+bool ks_admit_object(const struct ks_session *s, const struct ks_built *b, const char *source, size_t len, struct ks_str *reason);
+
 /* build_job.c: the build of a trial's candidate, on a GPU in a thread of its own.  Until it has been waited for, its fields, the
  * session's builds and what the session knows of confinement are the thread's. */
 struct ks_build_job {
