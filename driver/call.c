@@ -97,3 +97,21 @@ void ks_call_take_out(const struct ks_call *call, const char *nvcc, struct ks_ar
         set_or_unset("NVCC_APPEND_FLAGS", &append);
     }
 }
+
+static void take_variable(const char *name, char **kept)
+{
+    const char *value = getenv(name);
+    if (!value)
+        return;
+    free(*kept);
+    *kept = ks_xstrdup(value);
+    unsetenv(name);
+}
+
+void ks_call_parse_command(char *const *argv, struct ks_arena *arena, struct ks_cmdline *ret)
+{
+    static char *prepend, *append;
+    take_variable("NVCC_PREPEND_FLAGS", &prepend);
+    take_variable("NVCC_APPEND_FLAGS", &append);
+    ks_cmdline_parse(argv, prepend, append, arena, ret);
+}

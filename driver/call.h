@@ -30,4 +30,8 @@ KS_NODISCARD enum ks_code ks_call_find_nvcc(const struct ks_call *call, char **r
 /* The line for nvcc without our switches.  Takes them out of this process's NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS as well. */
 void ks_call_take_out(const struct ks_call *call, const char *nvcc, struct ks_args *out);
 
+/* A command's line: as ks_cmdline_parse, with the flags of nvcc's two variables.  They are taken out of the environment for good,
+ * as words of our own lines: no nvcc of ours must read them a second time.  Later lines of the process get them too. */
+void ks_call_parse_command(char *const *argv, struct ks_arena *arena, struct ks_cmdline *ret);
+
 #endif

@@ -2,7 +2,7 @@
 
 #include "analyzer/hypothesis.h"
 #include "base/file.h"
-#include "driver/cmdline.h"
+#include "driver/call.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/entry_check.h"
@@ -51,7 +51,7 @@ bool ks_look(char *const *argv, struct ks_looked *l)
     l->yaml = ks_command_flag(&l->words, "--yaml");
     l->profile = ks_command_flag(&l->words, "--profile");
     l->counters = ks_command_value(&l->words, "--counters");
-    ks_cmdline_parse(l->words.v, NULL, NULL, &l->arena, &l->cmdline);
+    ks_call_parse_command(l->words.v, &l->arena, &l->cmdline);
     if (l->cmdline.inputs.n != 1 || l->json + l->sarif + l->yaml > 1) {
         ks_command_usage(argv[0]);
         return false;

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "driver/call.h"
 #include "driver/emit.h"
 #include "driver/parse_line.h"
 #include "driver/say.h"
@@ -31,7 +32,7 @@ void ks_opened_release(struct ks_opened *o)
 
 enum ks_code ks_opened_input(struct ks_opened *o, const char **ret_path, struct ks_err *err)
 {
-    ks_cmdline_parse(o->words.v, NULL, NULL, &o->arena, &o->cmdline);
+    ks_call_parse_command(o->words.v, &o->arena, &o->cmdline);
     if (o->cmdline.inputs.n != 1)
         return ks_fail(err, KS_ERR_USAGE, "expected one CUDA source, got %zu", o->cmdline.inputs.n);
     *ret_path = o->cmdline.inputs.data[0].path;
