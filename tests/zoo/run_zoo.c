@@ -5,8 +5,10 @@
  *   // zoo: same -- what it does                     correct, and no gain seen
  * KIND is the number of the exploit's kind.  The word `gpu` before the dashes: not on the emulated device; `emulated`: there only
  * (a GPU does not show it). Prints one table row each and "N passed, N failed"; KSCC_ZOO_TABLE names a file that gets the table
- * too; KSCC_ZOO_SHARD=K/N: only every N-th candidate, from the K-th on (from 1). Usage: run_zoo BIN_DIR NVCC FOLDER
- * [emulated|cuda [ARCH [NAME...]]] */
+ * too; KSCC_ZOO_SHARD=K/N: only every N-th candidate, from the K-th on (from 1), of all, or with "honest " or "hostile " before
+ * it of those that are to be let in, or rejected.  Hostile ones by themselves are built as C++14, whose headers are lighter than
+ * the default's: what is let in is to be let in with those.  KSCC_ZOO_TRIAL_S: the limit of a trial (default 40, on a GPU 20).
+ * Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
 #include "harness/session.h"
 
 #include "base/file.h"
@@ -196,15 +198,42 @@ static bool one(struct ks_session *s, bool cuda, const char *dir, const char *fi
     return ok;
 }
 
-/* Every n-th name from the k-th on; true: there are such. */
-static bool shard_keep(char **names, size_t *n)
+/* Which candidates this run is about. */
+struct shard {
+    char group[8]; /* honest, hostile, or empty: all */
+    size_t k, of;
+};
+
+static bool shard_read(struct shard *s)
 {
     const char *text = getenv("KSCC_ZOO_SHARD");
-    size_t k = 1, of = 1, kept = 0;
-    if (text && (sscanf(text, "%zu/%zu", &k, &of) != 2 || k < 1 || k > of))
+    *s = (struct shard){"", 1, 1};
+    if (!text)
+        return true;
+    if (sscanf(text, "%7[a-z] %zu/%zu", s->group, &s->k, &s->of) != 3 && sscanf(text, "%zu/%zu", &s->k, &s->of) != 2)
         return false;
+    return s->k >= 1 && s->k <= s->of && (!*s->group || strcmp(s->group, "honest") == 0 || strcmp(s->group, "hostile") == 0);
+}
+
+static bool in_group(const struct shard *s, const char *dir, const char *file)
+{
+    struct ks_err ignored;
+    struct expectation e;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
+    if (!*s->group)
+        return true;
+    ks_path_join(&path, dir, file);
+    if (ks_file_read(path.data, KS_MAX_SOURCE_BYTES, &text, &ignored) != KS_OK || !expectation_read(ks_str_cstr(&text), &e))
+        return strcmp(s->group, "honest") == 0; /* where it is said that the line is missing */
+    return (strcmp(e.what, "reject") == 0) == (strcmp(s->group, "hostile") == 0);
+}
+
+/* Every n-th name of the group, from the k-th on; true: there are such. */
+static bool shard_keep(const struct shard *s, const char *dir, char **names, size_t *n)
+{
+    size_t kept = 0, seen = 0;
     for (size_t i = 0; i < *n; i++)
-        if (i % of == k - 1)
+        if (in_group(s, dir, names[i]) && seen++ % s->of == s->k - 1)
             names[kept++] = names[i];
         else
             free(names[i]);
@@ -212,7 +241,7 @@ static bool shard_keep(char **names, size_t *n)
     return kept > 0;
 }
 
-static int run_all(struct ks_session *s, bool cuda, const char *dir, int argc, char **argv)
+static int run_all(struct ks_session *s, const struct shard *shard, bool cuda, const char *dir, int argc, char **argv)
 {
     char *names[256];
     size_t n = 0;
@@ -227,7 +256,7 @@ static int run_all(struct ks_session *s, bool cuda, const char *dir, int argc, c
     if (d)
         closedir(d);
     qsort(names, n, sizeof *names, by_name);
-    if (!shard_keep(names, &n))
+    if (!shard_keep(shard, dir, names, &n))
         say("no candidates\n");
     say("%-22s %-5s %-9s %-10s %-9s %-20s %6s %-9s %s\n", "candidate", "kind", "expected", "gate", "verdict", "speed-up", "wall",
         "result", "reason");
@@ -255,6 +284,11 @@ int main(int argc, char **argv)
     KS_AUTO_FREE char *work = NULL;
     uint8_t secret[32] = "the zoo repeats itself exactly";
     bool cuda = argc > 4 && strcmp(argv[4], "cuda") == 0;
+    struct shard shard;
+    if (!shard_read(&shard)) {
+        fprintf(stderr, "run_zoo: KSCC_ZOO_SHARD is '%s'\n", getenv("KSCC_ZOO_SHARD"));
+        return 2;
+    }
     ks_arena_init(&arena);
     ks_diags_init(&diags);
     ks_path_join(&path, argv[3], "baseline.cu");
@@ -268,12 +302,18 @@ int main(int argc, char **argv)
         return 2;
     }
     signature.oracle = contracts[0].oracle ? &oracle : NULL;
-    char *nvcc[] = {argv[2], (char[]){"-O2"}, (char[]){"-c"}, path.data, NULL};
+    const char *trial_s = getenv("KSCC_ZOO_TRIAL_S");
+    char dialect[] = "-std=c++14", *nvcc[6] = {argv[2], (char[]){"-O2"}};
+    size_t n_words = 2;
+    if (strcmp(shard.group, "hostile") == 0)
+        nvcc[n_words++] = dialect;
+    nvcc[n_words++] = (char[]){"-c"};
+    nvcc[n_words] = path.data;
     struct ks_session_options o = {.unit_path = path.data,
                                    .source = text.data,
                                    .source_len = text.len,
                                    .nvcc_argv = nvcc,
-                                   .input_index = 3,
+                                   .input_index = n_words,
                                    .contract = &contracts[0],
                                    .signature = &signature,
                                    .device = cuda ? KS_DEVICE_CUDA : KS_DEVICE_EMULATED,
@@ -283,7 +323,9 @@ int main(int argc, char **argv)
                                    .secret = secret,
                                    .delta = 0.02,
                                    .regress_limit = 0.01,
-                                   .trial_timeout_ms = cuda ? 20000 : 40000,
+                                   .trial_timeout_ms = trial_s ? atoll(trial_s) * 1000
+                                                       : cuda  ? 20000
+                                                               : 40000,
                                    .memory_limit_bytes = cuda ? 0 : (size_t)2 << 30};
     int64_t start_ns = ks_clock_ns();
     int status = 1;
@@ -299,7 +341,7 @@ int main(int argc, char **argv)
         ks_json_print(device, &about);
         ks_json_free(device);
         say("session ready after %.1f s: %s\n", (double)(ks_clock_ns() - start_ns) / 1e9, about.data);
-        status = run_all(s, cuda, argv[3], argc, argv);
+        status = run_all(s, &shard, cuda, argv[3], argc, argv);
     }
     ks_session_free(s);
     if (table)

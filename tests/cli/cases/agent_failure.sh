@@ -1,4 +1,5 @@
 # An agent that fails ends the search; what was verified before is confirmed and emitted, and the next build goes on searching.
+light
 unit; good_candidate 1; mkdir cand/2.cu
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0

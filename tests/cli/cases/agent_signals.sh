@@ -1,4 +1,5 @@
 # With an agent asked for, the baseline's compilation ends by a signal as nvcc's does, alone or in its group, and nothing lives on.
+light
 echo '__global__ void k(float *p) { *p = 1; }' >a.cu
 # a host compiler that is busy for a while, once: at the last compilation, or at the first look at the source, which costs less (nvcc
 # asks it for its properties before, another way)

@@ -1,4 +1,5 @@
 # Candidates that hang, crash, write out of bounds or answer wrongly cost one trial each; the good one is found and emitted.
+light
 unit
 candidate 1 'compute 2 hangs' 'while (x[0] == x[0] || n) { if (n < 0) y[0] = 1; }'
 candidate 2 'compute 2 writes through a null pointer' 'if (i < n) *(float *)0 = 1.0f; y[i] = x[i];'

@@ -1,5 +1,6 @@
 # --kscc-agent=command:PRESET: a coding agent's program in a workspace.  A competent one gets its edit accepted, wrong turns included; a hostile
 # one gets nothing: each attempt prints one line, which ends up in the trace.
+light
 unit
 cp unit.cu orig.cu
 good_candidate 1

@@ -1,4 +1,5 @@
 # An oracle: what it may not be is said at its name; a search with one emits, and the certificate says how far both arms are from it.
+light
 oracle_unit() { unit; sed -i 's|^// kscc: time.*|&\n// kscc: oracle exact|' unit.cu; good_candidate 1; }
 refuses() { # refuses TEXT SENTENCE
   oracle_unit; echo "$1" >>unit.cu

@@ -32,8 +32,8 @@ gone() { for i in $(seq 100); do alive || return 0; sleep 0.1; done; fail "$1: s
 # end_by SIGNAL STATUS
 end_by() {
   : >pids
-  set -m # an interrupt is ignored in the background of a script otherwise
-  KSCC=$PWD/bin/kscc bash "$SRC/tests/gpu/examples.sh" results attention elementwise >out 2>err </dev/null &
+  set -m # an interrupt is ignored in the background of a script otherwise, and where this one was started so
+  KSCC=$PWD/bin/kscc env --default-signal=INT,QUIT bash "$SRC/tests/gpu/examples.sh" results attention elementwise >out 2>err </dev/null &
   local pid=$!
   set +m
   begun

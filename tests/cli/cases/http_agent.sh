@@ -1,5 +1,6 @@
 # A model behind an endpoint: wrong calls, a wrong turn, another lineage, code that was timed before, a claim; then the accepted
 # candidate.  The key reaches the endpoint and nothing else; a kill in the middle loses nothing.
+light
 unit
 key=planted-key-0123456789abcdef
 endpoint plays_scale_shift

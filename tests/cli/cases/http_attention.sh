@@ -1,5 +1,6 @@
 # A scripted model takes kernels/examples/attention.cu through a wrong turn to an accepted candidate on the emulated device, and the
 # trace replays.
+light
 cp "$SRC/kernels/examples/attention.cu" .
 endpoint plays_attention
 line=(--kscc-device=emulated:sm_90a --kscc-ask=off --kscc-trial-timeout=600)

@@ -1,5 +1,6 @@
 # A hostile endpoint: reads keys, edits the contract, writes outside, forks, opens sockets, claims success.  Each attempt is listed
 # with the answer it got; none gets anything.
+light
 unit
 echo CANARY-in-a-file-7f3a >secret.env
 cp unit.cu before.cu

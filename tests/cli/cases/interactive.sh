@@ -1,4 +1,5 @@
 # kscc interactive: the same sitting at a prompt; wrong commands, a stdin that breaks off, and what kscc try sees of it afterwards.
+light
 unit
 good_candidate 1
 cp unit.cu orig.cu

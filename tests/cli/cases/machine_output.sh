@@ -1,5 +1,6 @@
 # What other tools read: SARIF 2.1.0 and optimisation records of an analysis, JUnit of verdicts, Prometheus text of counters.
 # SARIF_SCHEMA=FILE: the standard's own schema, against which the SARIF is checked as well.
+light
 cat >"s ü.cu" <<'F'
 /* ü */ __global__ void k(float *p, int n) { int i = threadIdx.x * n; for (int j = 0; j < n; j++) p[i * 33 + j * 7] += 1.0f; }
 void f(float *p, int n) { /* é */ k<<<1, 32>>>(p, n); k<<<1, 32>>>(p, n); }

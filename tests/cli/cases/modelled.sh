@@ -1,5 +1,6 @@
 # A model has no spread: neither progress nor report nor certificate shows an interval or a confidence, and a timing point whose answer
 # nobody compared is named in both.
+light
 unit; good_candidate 1
 sed -i 's/n=1..65536/n=1..50000000/; s/n=65536/n=40000000 ; n=65536/' unit.cu cand/1.cu
 agent --kscc-agent=file:cand -c unit.cu -o unit.o

@@ -1,4 +1,5 @@
 # A gain beyond 10x is certified but not emitted until somebody has approved it.
+light
 unit
 sed -i 's/^__global__ void scale(/__global__ void one_thread(const float *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = x[i] * 3.0f; }\n&/; s/scale<<<(n + 255) \/ 256, 256, 0, stream>>>/one_thread<<<1, 1, 0, stream>>>/' unit.cu
 sed -i 's/65536/4096/g' unit.cu

@@ -1,4 +1,5 @@
 # Nothing passes the gate: the baseline object stays and a remark says why; --kscc-require-gate makes that a failure.
+light
 unit
 candidate 1 'compute 1.5 answers wrongly' 'if (i < n) y[i] = 0;'
 agent --kscc-agent=file:cand -c unit.cu -o unit.o

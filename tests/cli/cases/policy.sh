@@ -1,4 +1,5 @@
 # approved: nothing is emitted until a person approves; that is the default in CI. off: nothing at all.
+light
 unit; good_candidate 1
 CI=true agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0

@@ -1,4 +1,5 @@
 # kscc.toml: the policy by folder and by entry, the nearest file first; the command line before it, CI below it; mistakes with their place.
+light
 unit; good_candidate 1
 mkdir -p repo/vendor/deep repo/own; touch repo/.git
 mv unit.cu repo/own/; cp repo/own/unit.cu repo/vendor/; cp repo/own/unit.cu repo/vendor/deep/

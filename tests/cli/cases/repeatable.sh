@@ -1,5 +1,6 @@
 # The same search twice on the emulated device, in two folders: candidates, verdicts and modelled times are equal byte for byte.
 # search ARGUMENTS...: runs it in run1 and run2 and compares all that is kept
+light
 search() {
   rm -rf run1 run2
   for i in 1 2; do

@@ -1,5 +1,6 @@
 # The page of a report: one file that asks the network for nothing and runs nothing, well nested, the same data as the JSON, whatever a
 # trial's text holds and however many trials there are; an unfinished search and a store that cannot be written to have reports too.
+light
 cat >check.py <<'P'
 import html.parser, sys
 class Page(html.parser.HTMLParser):

@@ -7,7 +7,7 @@ for name in $(grep '^| R-' $list | grep -oE '`[a-z]+\.[A-Za-z0-9_]+(:[a-z0-9_]+)
   cli.*) [ -e "tests/cli/cases/${name#cli.}.sh" ] ;;
   unit.*:*) file=${name#unit.}; grep -q "^TEST(${name#*:})" "tests/unit/${file%%:*}.c" ;;
   unit.*) [ -e "tests/unit/${name#unit.}.c" ] ;;
-  zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;; # its tests have the name, or the name and a number
+  zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;; # its tests have the name, or the name with what part they are
   fuzz.*) [ -e "tests/fuzz/fuzz_${name#fuzz.}.c" ] ;;
   recheck.*) [ -e "tests/recheck/${name#recheck.}.cpp" ] ;;
   emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] || grep -q "NAME $name " tests/emulated/CMakeLists.txt ;;

@@ -1,4 +1,5 @@
 # kill -9 in the middle of a search loses nothing: the next run takes the verdicts from the journal.
+light
 unit
 for n in 1 2 3 4 5 6 7 8; do candidate $n "compute 1.$n answers wrongly" "if (i < n) y[i] = $n;"; done
 good_candidate 9

@@ -1,4 +1,5 @@
 # What is said about a failure fits what then happens.
+light
 unit; good_candidate 1
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0

@@ -1,5 +1,6 @@
 # What is emitted is what was judged: a text that reads position independence, the command line's -lineinfo or another folder of
 # includes cannot be one program for the gates and another one in the object.  The folder's name is hard to quote.
+light
 mkdir -p "it's, a dir"; cd "it's, a dir"
 unit
 echo '#define SHIFT 1.0f' >scale.h

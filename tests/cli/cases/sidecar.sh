@@ -1,4 +1,5 @@
 # A contract in <stem>.kscc.json for a source that must not be touched; an error in it names the file.
+light
 unit; good_candidate 1
 sed -i '/^\/\/ kscc:/d' unit.cu cand/1.cu
 cat >unit.kscc.json <<'F'

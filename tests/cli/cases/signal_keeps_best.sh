@@ -1,4 +1,5 @@
 # TERM while searching: the best verified candidate is confirmed and emitted, the status is the baseline's.
+light
 unit; good_candidate 1
 for n in 2 3 4 5 6 7 8 9; do candidate $n "compute 1.$n answers wrongly" "if (i < n) y[i] = $n;"; done
 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o >out 2>err </dev/null & pid=$!

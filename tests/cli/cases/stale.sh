@@ -1,4 +1,5 @@
 # A certificate that no longer holds is named with what changed, and the baseline is emitted.
+light
 unit; good_candidate 1
 echo '#define FACTOR 3.0f' >factor.h
 sed -i 's/#include <cuda_runtime.h>/&\n#include "factor.h"/; s/3\.0f;/FACTOR;/; s/3\.0f + /FACTOR + /' unit.cu cand/1.cu

@@ -1,4 +1,5 @@
 # 64 at once on one store, entries added, collected, approved, taken back, and some killed with -9: no half record, and the store verifies.
+light
 unit; good_candidate 1
 agent --kscc-agent=file:cand --kscc-dir=seed -c unit.cu -o unit.o
 expect_err "emitted unit.o"

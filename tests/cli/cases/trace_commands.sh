@@ -1,5 +1,6 @@
 # kscc trace show, stats, diff and replay over a search with a wrong, a slow and two good candidates, one made from the other; planted
 # secrets are in none of what is kept; every event fits the schema.
+light
 unit
 candidate 1 'compute 1.5 answers wrongly' 'if (i < n) y[i] = 3.0f;'
 good_candidate 2

@@ -1,4 +1,5 @@
 # A sitting outlives kill -9 in the middle of a trial, an interrupt, and calls at the same time.
+light
 unit
 good_candidate 1
 cp unit.cu orig.cu

@@ -1,5 +1,6 @@
 # kscc try: a sitting over one file, many calls.  Each is judged against the text of the first call; state, best, questions and trace go
 # on from call to call; the end is a certificate that a build of the original emits.
+light
 unit
 good_candidate 1
 cp unit.cu orig.cu

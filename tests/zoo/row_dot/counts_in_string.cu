@@ -18,7 +18,7 @@ static __attribute__((noinline)) unsigned calls()
 {
     std::string s;
     s.reserve(1000);
-    char *p = s.data();
+    char *p = &s[0];
     unsigned v[3];
     asm volatile("" : "+r"(p) : : "memory");
     memcpy(v, p + 500, sizeof v);
