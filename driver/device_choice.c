@@ -1,17 +1,54 @@
 #include "driver/device_choice.h"
 
+#include "driver/paths.h"
+#include "harness/remote/ssh.h"
+
 #include <stdio.h>
+#include <string.h>
 
 /* The card that stands in where there is none and the flags name none. */
 #define DEFAULT_EMULATED_ARCH "sm_90a"
+
+/* How many GPUs there are, here or on the host. */
+static enum ks_code gpus_count(const char *host, char *name, size_t name_size, char *arch, size_t arch_size, int *ret,
+                               struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    struct ks_ssh *ssh;
+    if (!host[0]) {
+        *ret = ks_device_count_cuda(name, name_size, arch, arch_size);
+        return KS_OK;
+    }
+    ks_paths_bin(&bin);
+    KS_TRY(ks_ssh_new(host, ks_str_cstr(&bin), &ssh, err));
+    enum ks_code code = ks_ssh_devices(ssh, &j, err);
+    ks_ssh_free(ssh);
+    KS_TRY(code);
+    *ret = (int)ks_json_get_i64(j, "cuda", 0);
+    snprintf(name, name_size, "%s", ks_json_get_str(j, "name", ""));
+    snprintf(arch, arch_size, "%s", ks_json_get_str(j, "arch", ""));
+    for (char *p = name; *p; p++) /* shown, and a part of keys */
+        *p = (unsigned char)*p < ' ' || *p == 127 ? '?' : *p;
+    if (*ret > 0 && (!ks_str_starts(arch, "sm_") || strspn(arch + 3, "0123456789af") != strlen(arch + 3)))
+        return ks_fail(err, KS_ERR_DEVICE, "use the GPU on '%s': its architecture '%s' is none", host, arch);
+    return KS_OK;
+}
 
 enum ks_code ks_device_choose(const struct ks_unit *u, struct ks_device_chosen *ret, struct ks_err *err)
 {
     struct ks_device_chosen d = {.kind = KS_DEVICE_EMULATED};
     char name[256] = "", arch[16] = "";
     enum ks_device_choice choice = u->settings->device.choice;
-    if (choice != KS_CHOOSE_EMULATED && ks_device_count_cuda(name, sizeof(name), arch, sizeof(arch)) > 0)
+    const char *host = u->settings->device.host;
+    int gpus = 0;
+    snprintf(d.host, sizeof(d.host), "%s", host);
+    if (choice != KS_CHOOSE_EMULATED)
+        KS_TRY(gpus_count(host, name, sizeof(name), arch, sizeof(arch), &gpus, err));
+    if (gpus > 0)
         d.kind = KS_DEVICE_CUDA;
+    else if (choice == KS_CHOOSE_CUDA && host[0])
+        return ks_fail(err, KS_ERR_DEVICE, "cannot use a GPU on '%s': none is present or libcuda.so.1 is missing there", host);
     else if (choice == KS_CHOOSE_CUDA)
         return ks_fail(err, KS_ERR_DEVICE,
                        "cannot use a GPU: none is present or libcuda.so.1 is missing (--kscc-device=emulated runs without one)");

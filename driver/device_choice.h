@@ -8,12 +8,13 @@
 
 struct ks_device_chosen {
     enum ks_device_kind kind;
-    char arch[16];   /* "sm_90a" */
-    char label[320]; /* "emulated sm_90a", "cuda NVIDIA H200 sm_90a": shown, and part of the content key */
+    char arch[16];                /* "sm_90a" */
+    char host[KS_MAX_HOST_BYTES]; /* where it is, for ssh; "": here */
+    char label[320];              /* "emulated sm_90a", "cuda NVIDIA H200 sm_90a": shown, and part of the content key */
 };
 
-/* From --kscc-device, the GPUs present and the unit's flags.  Errors: KS_ERR_DEVICE when cuda was asked for and there is no GPU.
- */
+/* From --kscc-device, the GPUs present (on ssh:HOST: there) and the unit's flags.  Errors: KS_ERR_DEVICE when cuda was asked for
+ * and there is no GPU, or the host cannot be reached. */
 KS_NODISCARD enum ks_code ks_device_choose(const struct ks_unit *u, struct ks_device_chosen *ret, struct ks_err *err);
 
 #endif

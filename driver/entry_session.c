@@ -73,6 +73,10 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
     ks_paths_bin(&bin);
     ks_work_dir_sweep();
     KS_TRY(ks_work_dir_open("kscc-work", &ret->work, err));
+    if (x->device->host[0]) {
+        KS_TRY(ks_ssh_new(x->device->host, ks_str_cstr(&bin), &ret->ssh, err));
+        ret->remote = ks_remote_new(ks_ssh_via(ret->ssh));
+    }
     ks_random_bytes(secret, sizeof(secret));
     if (x->device->kind == KS_DEVICE_EMULATED) { /* a repeatable run; who has seen the key of this unit can tell its inputs */
         char hex[65];
@@ -93,6 +97,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .arch = x->device->arch,
         .work_dir = ret->work.path,
         .bin_dir = ks_str_cstr(&bin),
+        .remote = ret->remote,
         .secret = secret,
         .delta = u->settings->delta,
         .regress_limit = u->settings->regress,
@@ -108,6 +113,8 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
 void ks_entry_session_close(struct ks_entry_session *s)
 {
     ks_session_free(s->session);
+    ks_remote_free(s->remote);
+    ks_ssh_free(s->ssh);
     ks_json_free(s->device);
     ks_json_free(s->profile);
     ks_work_dir_close(&s->work);

@@ -6,16 +6,19 @@
 
 #include "driver/entry.h"
 #include "driver/work_dir.h"
+#include "harness/remote/ssh.h"
 
 /* Content key of an entry: unit, contract, device, gate and its thresholds. */
 void ks_entry_key(const struct ks_entry_context *x, const struct ks_json *contract, char ret_hex[65]);
-/* The signature that the contract promises something about.  False: said, with KS_KEEP_BASELINE or `instead` as what is done.  Arena:
- * the unit's. */
+/* The signature that the contract promises something about.  False: said, with KS_KEEP_BASELINE or `instead` as what is done.
+ * Arena: the unit's. */
 KS_NODISCARD bool ks_entry_bind(const struct ks_entry_context *x, const struct ks_contract *contract, const char *instead,
                                 struct ks_signature *ret);
 
 struct ks_entry_session {
     struct ks_work_dir work;
+    struct ks_ssh *ssh;       /* of a device that is elsewhere, */
+    struct ks_remote *remote; /* and its connection; NULL: the device is here */
     struct ks_session *session;
     struct ks_json *device, *profile; /* owned */
 };

@@ -1,5 +1,7 @@
 #include "driver/options.h"
 
+#include "harness/remote/ssh.h"
+
 #include "driver/policy.h"
 #include <ctype.h>
 #include <errno.h>
@@ -112,22 +114,36 @@ static bool is_arch(const char *text)
     return (*p == '\0' || ((*p == 'a' || *p == 'f') && !p[1])) && strlen(text) < 16;
 }
 
+static bool parse_device_kind(const char *text, struct ks_settings *s)
+{
+    if (strcmp(text, "auto") == 0)
+        s->device.choice = KS_CHOOSE_AUTO;
+    else if (strcmp(text, "cuda") == 0)
+        s->device.choice = KS_CHOOSE_CUDA;
+    else if (strcmp(text, "emulated") == 0 || (ks_str_starts(text, "emulated:") && is_arch(text + 9)))
+        s->device.choice = KS_CHOOSE_EMULATED;
+    else
+        return false;
+    snprintf(s->device.arch, sizeof(s->device.arch), "%s", text[0] == 'e' && text[8] ? text + 9 : "");
+    return true;
+}
+
+/* ssh:HOST or ssh:HOST,KIND */
+static bool parse_device_ssh(const char *text, struct ks_settings *s)
+{
+    size_t n = strcspn(text, ",");
+    if (n >= sizeof(s->device.host) || !parse_device_kind(text[n] ? text + n + 1 : "auto", s))
+        return false;
+    snprintf(s->device.host, sizeof(s->device.host), "%.*s", (int)n, text);
+    return ks_ssh_host_ok(s->device.host);
+}
+
 static enum ks_code parse_device(const char *text, struct ks_settings *s, struct ks_err *err)
 {
-    s->device.arch[0] = '\0';
-    if (strcmp(text, "auto") == 0) {
-        s->device.choice = KS_CHOOSE_AUTO;
-    } else if (strcmp(text, "cuda") == 0) {
-        s->device.choice = KS_CHOOSE_CUDA;
-    } else if (strcmp(text, "emulated") == 0) {
-        s->device.choice = KS_CHOOSE_EMULATED;
-    } else if (ks_str_starts(text, "emulated:") && is_arch(text + 9)) {
-        s->device.choice = KS_CHOOSE_EMULATED;
-        snprintf(s->device.arch, sizeof(s->device.arch), "%s", text + 9);
-    } else {
-        return ks_fail(err, KS_ERR_USAGE, "expected auto, cuda, emulated or emulated:sm_XX, got '%s'", text);
-    }
-    return KS_OK;
+    s->device.host[0] = '\0';
+    if (ks_str_starts(text, "ssh:") ? parse_device_ssh(text + 4, s) : parse_device_kind(text, s))
+        return KS_OK;
+    return ks_fail(err, KS_ERR_USAGE, "expected auto, cuda, emulated, emulated:sm_XX or ssh:HOST[,one of these], got '%s'", text);
 }
 
 static enum ks_code parse_enum(const struct ks_option *o, const char *text, int *ret, struct ks_err *err)

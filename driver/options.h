@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum ks_device_choice { KS_CHOOSE_AUTO, KS_CHOOSE_EMULATED, KS_CHOOSE_CUDA };
+#define KS_MAX_HOST_BYTES 256
 enum ks_policy { KS_POLICY_EXPLORE, KS_POLICY_APPROVED, KS_POLICY_OFF };
 enum ks_ask { KS_ASK_BANK, KS_ASK_OFF };
 
@@ -27,7 +28,8 @@ struct ks_settings {
     struct ks_budget budget; /* all zero: the device's default */
     struct {
         enum ks_device_choice choice;
-        char arch[16]; /* emulated:sm_XX, "" otherwise */
+        char arch[16];                /* emulated:sm_XX, "" otherwise */
+        char host[KS_MAX_HOST_BYTES]; /* ssh:HOST: `choice` is made among what is there; "": here */
     } device;
     const char *agent; /* "builtin", "file:DIR", "http", "command:PRESET" */
     struct {

@@ -1,6 +1,7 @@
 #include "harness/client.h"
 
 #include "harness/cgroup.h"
+#include "harness/remote/remote.h"
 
 #include "base/process.h"
 
@@ -29,6 +30,7 @@ struct ks_worker {
     int64_t last_wall_ns;
     struct ks_str device_text;
     struct ks_cgroup cgroup;
+    struct ks_lane lane; /* lane.remote not NULL: the worker is there, and of the above only shm and device_text are used */
 };
 
 /* Three variables of the user's pass: where the driver and our own libraries lie, and which GPUs are meant. */
@@ -75,8 +77,30 @@ static enum ks_code spawn(struct ks_worker *w, const struct ks_worker_options *o
     return KS_OK;
 }
 
+/* The same, elsewhere: the shared memory is a copy of ours. */
+static enum ks_code start_elsewhere(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
+{
+    struct ks_worker *w = ks_xcalloc(1, sizeof *w);
+    w->fd = w->inner_fd = -1;
+    w->shm_bytes = opt->hello.shm_bytes;
+    w->shm = mmap(NULL, w->shm_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (w->shm == MAP_FAILED) {
+        free(w);
+        return ks_fail_errno(err, KS_ERR_IO, "map memory");
+    }
+    w->lane = (struct ks_lane){.remote = opt->remote, .shm = w->shm, .shm_bytes = w->shm_bytes};
+    if (ks_lane_start(&w->lane, opt, &w->device_text, err) != KS_OK) {
+        ks_worker_stop(w);
+        return err->code;
+    }
+    *ret_worker = w;
+    return KS_OK;
+}
+
 enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
 {
+    if (opt->remote)
+        return start_elsewhere(opt, ret_worker, err);
     KS_AUTO_FD int shm_fd = memfd_create("kscc", MFD_CLOEXEC);
     int pair[2];
     if (shm_fd < 0 || ftruncate(shm_fd, (off_t)opt->hello.shm_bytes) != 0)
@@ -150,9 +174,13 @@ void ks_worker_stop(struct ks_worker *w)
 {
     if (!w)
         return;
-    kill_group(w);
-    ks_cgroup_end(&w->cgroup);
-    close(w->fd);
+    if (w->lane.remote) {
+        ks_lane_stop(&w->lane);
+    } else {
+        kill_group(w);
+        ks_cgroup_end(&w->cgroup);
+        close(w->fd);
+    }
     if (w->inner_fd >= 0)
         close(w->inner_fd);
     if (w->shm)
@@ -168,7 +196,8 @@ unsigned char *ks_worker_shm(struct ks_worker *w)
 
 void ks_worker_cgroup(const struct ks_worker *w, struct ks_json *sandbox)
 {
-    ks_cgroup_report(&w->cgroup, sandbox);
+    if (!w->lane.remote) /* there its report has it already */
+        ks_cgroup_report(&w->cgroup, sandbox);
 }
 
 const char *ks_worker_device_text(const struct ks_worker *w)
@@ -178,7 +207,7 @@ const char *ks_worker_device_text(const struct ks_worker *w)
 
 bool ks_worker_alive(const struct ks_worker *w)
 {
-    return w && w->pid > 0;
+    return w && (w->lane.remote ? w->lane.alive && !ks_remote_lost(w->lane.remote) : w->pid > 0);
 }
 
 /* Memory that the worker holds of its own: anonymous pages and those of shared memory it made, less what of ours it has mapped.
@@ -208,7 +237,7 @@ pid_t ks_worker_pid(const struct ks_worker *w)
 
 int ks_worker_threads(const struct ks_worker *w)
 {
-    return ks_process_threads(w->inner);
+    return w->lane.remote ? w->lane.threads : ks_process_threads(w->inner);
 }
 
 /* The worker's end of the socket is closed: learn why. */
@@ -267,6 +296,11 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
                            struct ks_err *err)
 {
     const char *during = ks_wire_op_text((enum ks_wire_op)c->op);
+    if (w->lane.remote) {
+        enum ks_code code = ks_lane_ask(&w->lane, c, timeout_ms, ret_reply, err);
+        w->last_wall_ns = w->lane.wall_ns;
+        return code;
+    }
     if (w->pid <= 0)
         return ks_fail(err, KS_ERR_PROTOCOL, "ask a worker that is gone");
     c->magic = KS_WIRE_MAGIC;

@@ -10,8 +10,11 @@
 
 #include <sys/types.h>
 
+struct ks_remote;
+
 struct ks_worker_options {
-    const char *program; /* path of kscc-worker */
+    const char *program;      /* path of kscc-worker */
+    struct ks_remote *remote; /* not NULL: the worker runs there (remote/remote.h), and its pid is 0 */
     struct ks_wire_hello hello;
     size_t memory_limit_bytes; /* resident memory, watched while waiting; 0: none */
     enum ks_worker_walls {

@@ -1,13 +1,13 @@
 #include "harness/fatbin.h"
 
 #include "base/limits.h"
+#include "harness/pack.h"
 #include "harness/ptx_join.h"
 
 #include <limits.h>
 #include <lz4.h>
 #include <stdio.h>
 #include <string.h>
-#include <zstd.h>
 
 /* Container header and entry header as nvcc 11..13 write them; only the fields used here are named. */
 struct fat_header {
@@ -52,10 +52,8 @@ static enum ks_code unpack(const struct fat_entry *e, const unsigned char *paylo
         *ret_n = (size_t)n;
         return KS_OK;
     }
-    size_t n = ZSTD_decompress(plain, e->plain_bytes, payload, packed);
-    if (ZSTD_isError(n))
-        return ks_fail(err, KS_ERR_SYNTAX, "decompress PTX: %s", ZSTD_getErrorName(n));
-    *ret_n = n;
+    if (ks_unpack(payload, packed, plain, e->plain_bytes, ret_n, err) != KS_OK)
+        return ks_wrap(err, "PTX");
     return KS_OK;
 }
 

@@ -110,6 +110,7 @@ static enum ks_code arm_start(struct ks_session *s, const char *symbol, size_t s
     struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
     struct ks_wire_reply reply;
     o->program = s->worker_path;
+    o->remote = s->opt.remote;
     o->memory_limit_bytes = s->opt.memory_limit_bytes;
     o->timeout_ms = 60000;
     o->walls = s->walls;

@@ -157,6 +157,7 @@ enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err
     if (arm->built)
         ks_built_registers(arm->built, &registers);
     o->program = s->worker_path;
+    o->remote = s->opt.remote;
     o->memory_limit_bytes = s->opt.memory_limit_bytes;
     o->timeout_ms = 60000;
     o->hello.device = s->opt.device;

@@ -284,6 +284,10 @@ void ks_safety_sanitizer(struct ks_trial *t)
     struct ks_err err;
     KS_AUTO_FREE char *sanitizer = NULL;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT, base_path = KS_STR_INIT;
+    if (s->opt.remote) {
+        ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is not run on a device that is elsewhere");
+        return;
+    }
     if (!sanitizer_find(s, &sanitizer)) {
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is neither on PATH nor beside nvcc");
         return;

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #define DEFAULT_TRIAL_TIMEOUT_MS 120000
+#define MAX_BREAKS               3 /* of the connection to a device elsewhere, in one trial */
+#define MAX_PAUSE_S              8 /* before the last attempt to connect again */
 
 static size_t memory_present(void)
 {
@@ -95,7 +97,9 @@ static enum ks_code sizes_find(struct ks_session *s, struct ks_err *err)
 void ks_session_enter(struct ks_session *s, bool alone)
 {
     int64_t start_ns = ks_clock_ns();
-    if (alone)
+    if (s->opt.remote && s->opt.device == KS_DEVICE_CUDA)
+        ks_remote_lock(s->opt.remote, alone ? 2 : 1);
+    else if (alone)
         ks_device_lock_alone(&s->lock);
     else
         ks_device_lock_shared(&s->lock);
@@ -104,7 +108,10 @@ void ks_session_enter(struct ks_session *s, bool alone)
 
 void ks_session_leave(struct ks_session *s)
 {
-    ks_device_lock_leave(&s->lock);
+    if (s->opt.remote && s->opt.device == KS_DEVICE_CUDA)
+        ks_remote_lock(s->opt.remote, 0);
+    else
+        ks_device_lock_leave(&s->lock);
 }
 
 void ks_trial_enter(struct ks_trial *t, bool alone)
@@ -142,7 +149,7 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     ks_str_addf(&deps, "%s.d", s->baseline->object_path);
     ks_confine_paths(&s->opt, deps.data, &s->confined_to);
     s->opt.confined_to = &s->confined_to;
-    if (s->opt.device == KS_DEVICE_CUDA)
+    if (s->opt.device == KS_DEVICE_CUDA && !s->opt.remote)
         ks_device_lock_open(&s->lock);
     ks_session_enter(s, false);
     KS_TRY(device_describe(s, err));
@@ -159,7 +166,20 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     return KS_OK;
 }
 
-enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
+/* With growing pauses.  Another version, or a program that is not there, is not waited for. */
+static enum ks_code reconnect(struct ks_remote *r, struct ks_err *err)
+{
+    enum ks_code code = KS_OK;
+    for (unsigned pause_s = 0; pause_s <= MAX_PAUSE_S; pause_s = pause_s ? pause_s * 2 : 1) {
+        sleep(pause_s);
+        code = ks_remote_connect(r, err);
+        if (code != KS_ERR_DEVICE)
+            break;
+    }
+    return code;
+}
+
+static enum ks_code session_make(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
 {
     struct ks_session *s = ks_xcalloc(1, sizeof *s);
     s->lock.gate_fd = s->lock.lock_fd = -1;
@@ -177,6 +197,16 @@ enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_sess
     }
     *ret_session = s;
     return KS_OK;
+}
+
+enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
+{
+    enum ks_code code = session_make(opt, ret_session, err);
+    for (int breaks = 0; code == KS_ERR_DEVICE && opt->remote && ks_remote_lost(opt->remote) && breaks < MAX_BREAKS; breaks++) {
+        KS_TRY(reconnect(opt->remote, err));
+        code = session_make(opt, ret_session, err);
+    }
+    return code;
 }
 
 void ks_session_free(struct ks_session *s)
@@ -322,8 +352,8 @@ static void worker_early(struct ks_trial *t)
     (void)code;
 }
 
-static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
-                          struct ks_err *err)
+static enum ks_code trial_once(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
+                               struct ks_err *err)
 {
     struct ks_verdict v;
     struct ks_case *fresh = NULL;
@@ -366,6 +396,29 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
     free(fresh);
     *ret_verdict = v;
     return KS_OK;
+}
+
+/* A connection that broke says nothing about the candidate: what was judged until then is forgotten, and the trial runs again
+ * from its beginning.  Errors: KS_ERR_DEVICE when the device cannot be reached again. */
+static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
+                          struct ks_err *err)
+{
+    for (int breaks = 0;; breaks++) {
+        enum ks_code code = trial_once(s, source, len, confirm, ret_verdict, err);
+        if (!s->opt.remote || !ks_remote_lost(s->opt.remote))
+            return code;
+        if (code == KS_OK)
+            ks_verdict_release(ret_verdict);
+        else if (code != KS_ERR_DEVICE)
+            return code;
+        if (!confirm && code == KS_OK)
+            s->n_trials--;
+        ks_arm_stop(&s->base);
+        if (breaks == MAX_BREAKS)
+            return ks_fail(err, KS_ERR_DEVICE, "keep the connection to %s, which broke %d times in one trial: %s",
+                           ks_remote_name(s->opt.remote), breaks + 1, ks_remote_lost(s->opt.remote));
+        KS_TRY(reconnect(s->opt.remote, err));
+    }
 }
 
 enum ks_code ks_session_try(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
@@ -418,6 +471,8 @@ struct ks_json *ks_session_device_json(struct ks_session *s)
         ks_json_set(j, "sandbox", ks_json_copy(s->sandbox));
     if (s->walls_known && s->walls != KS_WALLS_OWN)
         ks_json_set_str(j, "walls_left_out_because", ks_str_cstr(&s->walls_why));
+    if (s->opt.remote)
+        ks_json_set_str(j, "where", ks_remote_name(s->opt.remote));
     ks_json_set_str(j, "builds", s->unconfined_why ? s->unconfined_why : "confined");
     if (s->control)
         ks_json_set(j, "control", ks_json_copy(s->control));

@@ -85,13 +85,14 @@ struct ks_session_options {
     const struct ks_contract *contract;
     const struct ks_signature *signature;
     enum ks_device_kind device;
-    const char *arch;      /* "sm_90a"; emulated: the modelled card */
-    const char *work_dir;  /* scratch that the session may fill; removed by the caller */
-    const char *bin_dir;   /* where kscc-worker and the emulated libcudart.so.13 are */
-    const uint8_t *secret; /* 32 bytes, the session's key.  On the emulated device the driver passes a key derived from the
-                              content key, so that a run can be repeated byte for byte; on a GPU it is fresh */
-    double delta;          /* gate: lower bound must exceed 1 + delta */
-    double regress_limit;  /* no timing point below 1 - this */
+    const char *arch;         /* "sm_90a"; emulated: the modelled card */
+    const char *work_dir;     /* scratch that the session may fill; removed by the caller */
+    const char *bin_dir;      /* where kscc-worker and the emulated libcudart.so.13 are */
+    struct ks_remote *remote; /* not NULL: all workers run there (remote/remote.h).  Borrowed until the session's end */
+    const uint8_t *secret;    /* 32 bytes, the session's key.  On the emulated device the driver passes a key derived from the
+                                 content key, so that a run can be repeated byte for byte; on a GPU it is fresh */
+    double delta;             /* gate: lower bound must exceed 1 + delta */
+    double regress_limit;     /* no timing point below 1 - this */
     int64_t trial_timeout_ms;
     size_t memory_limit_bytes;         /* host memory of a worker */
     int64_t sample_thread_insts;       /* emulated: budget per timed launch */
@@ -122,8 +123,8 @@ KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *s
 KS_NODISCARD enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err);
 /* What the trials ran on, for certificates: {"kind":"emulated","arch":..,"modelled":true,...} or name, driver, clocks.  Caller
  * frees. */
-/* That two versions of the unit can stand beside each other in one object as far as its device code goes (ks_device_state_check; the
- * host's part is seen without a session).  Errors: KS_ERR_UNSUPPORTED with the variable's name. */
+/* That two versions of the unit can stand beside each other in one object as far as its device code goes (ks_device_state_check;
+ * the host's part is seen without a session).  Errors: KS_ERR_UNSUPPORTED with the variable's name. */
 KS_NODISCARD enum ks_code ks_session_check_state(const struct ks_session *s, struct ks_err *err);
 struct ks_json *ks_session_device_json(struct ks_session *s);
 

@@ -9,6 +9,7 @@
 #include "harness/device_lock.h"
 #include "harness/inputs.h"
 #include "harness/oracle.h"
+#include "harness/remote/remote.h"
 #include "harness/session.h"
 #include "harness/stats.h"
 

@@ -144,7 +144,7 @@ static enum pair_result pair_run(struct ks_session *s, struct ks_arm *reference,
     p->wall_ns += (double)(ks_clock_ns() - start_ns);
     if (o->checked && !pair_agrees(s, reference, candidate, &l, what))
         return PAIR_WRONG;
-    if (o->keep && ks_nvml_spoils(ks_nvml_reasons()) && p->n_spoiled < MAX_SPOILED)
+    if (o->keep && !s->opt.remote && ks_nvml_spoils(ks_nvml_reasons()) && p->n_spoiled < MAX_SPOILED)
         p->n_spoiled++;
     else if (o->keep && p->n < MAX_PAIRS)
         pair_keep(p, &r, &c, o);
@@ -281,6 +281,12 @@ static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shap
                      what->len ? what->data : err->message);
         return;
     }
+}
+
+/* Those of the card here are not those of one that is elsewhere. */
+static struct ks_nvml_sample clocks_read(const struct ks_session *s)
+{
+    return s->opt.remote ? (struct ks_nvml_sample){0} : ks_nvml_read();
 }
 
 static struct ks_json *clocks_json(const struct ks_nvml_sample *before, const struct ks_nvml_sample *after)
@@ -449,7 +455,7 @@ static double worst_round(const struct ks_trial *t, const struct ks_series *seri
 static struct ks_json *time_details(struct ks_trial *t, const struct pairs *all, const struct ks_series *series,
                                     double confidence, const struct ks_nvml_sample *before)
 {
-    struct ks_nvml_sample after = ks_nvml_read();
+    struct ks_nvml_sample after = clocks_read(t->s);
     struct ks_json *details = ks_json_object();
     size_t n_pairs = 0, n_checked = 0, n_spoiled = 0;
     double busy_ns = 0, wall_ns = 0, worst = worst_round(t, series);
@@ -486,7 +492,7 @@ void ks_time_pairs(struct ks_trial *t)
     struct ks_series *series = ks_xcalloc(v->n_points, sizeof *series);
     double *point_hi = ks_xcalloc(v->n_points, sizeof *point_hi);
     double confidence = ks_stats_confidence(t->confirm ? 1 : s->n_trials), gate_confidence = 1 - (1 - confidence) / N_LOOKS;
-    struct ks_nvml_sample before = ks_nvml_read();
+    struct ks_nvml_sample before = clocks_read(s);
     bool candidate_first = false, ok = start_both(s, &t->arm, candidate_first, &err) == KS_OK;
     if (!ok)
         ks_gate_fail(t, KS_GATE_TIME, NULL, "%s", err.message);

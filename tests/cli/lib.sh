@@ -134,3 +134,47 @@ endpoint() {
   export KSCC_ENDPOINT=http://127.0.0.1:$(cat port) KSCC_MODEL=test KSCC_AGENT=http no_proxy=127.0.0.1
 }
 endpoint_end() { exec 7>&-; wait "$endpoint_pid" 2>/dev/null; }
+
+# ---- another machine: a real sshd on the loopback (openssh-server) ------------------------------------------------------
+# sshd_start: an sshd of ours, and an ssh on PATH that reads our configuration: host `box` is it, with its cache and temporary
+# folder in there/.  $sshd_pid: the listener.
+sshd_start() {
+  local port i server=/usr/sbin/sshd
+  [ -x $server ] || { fail "no sshd: ./bootstrap installs openssh-server"; return; }
+  [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+  mkdir -p ssh bin there/cache there/tmp
+  ssh-keygen -q -t ed25519 -N '' -f ssh/host; ssh-keygen -q -t ed25519 -N '' -f ssh/user; ssh-keygen -q -t ed25519 -N '' -f ssh/stranger
+  cp ssh/user.pub ssh/authorized
+  for i in 1 2 3 4 5; do
+    port=$((20000 + RANDOM % 30000))
+    cat >ssh/sshd_config <<F
+Port $port
+ListenAddress 127.0.0.1
+HostKey $PWD/ssh/host
+AuthorizedKeysFile $PWD/ssh/authorized
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin yes
+SetEnv XDG_CACHE_HOME=${1:-$PWD/there/cache} TMPDIR=$PWD/there/tmp
+F
+    $server -D -e -f "$PWD/ssh/sshd_config" 2>ssh/sshd.log & sshd_pid=$!
+    for j in $(seq 50); do grep -q 'Server listening' ssh/sshd.log && break 2; kill -0 $sshd_pid 2>/dev/null || break; sleep 0.1; done
+  done
+  echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 ssh/host.pub)" >ssh/known
+  printf 'Host box\n  HostName 127.0.0.1\n  Port %s\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n' \
+    "$port" "$(id -un)" "$PWD/ssh/user" "$PWD/ssh/known" >ssh/config
+  printf '#!/bin/sh\nexec /usr/bin/ssh -F %s/ssh/config "$@"\n' "$PWD" >bin/ssh; chmod +x bin/ssh
+  export PATH="$PWD/bin:$PATH" XDG_RUNTIME_DIR
+  XDG_RUNTIME_DIR=$(mktemp -d /tmp/kscc-run.XXXXXX) # a socket's path is short
+  trap sshd_stop EXIT
+}
+# sshd_drop: ends the server's side of every connection, as a network that goes away does; what ran there has to end by itself
+sshd_drop() { local p; for p in $(pgrep -P "$sshd_pid"); do pkill -KILL -P "$p" sshd; kill -KILL "$p"; done 2>/dev/null; }
+sshd_stop() {
+  ssh -O exit -o ControlPath="$XDG_RUNTIME_DIR/kscc-ssh/%C" box >/dev/null 2>&1
+  sshd_drop; kill "$sshd_pid" 2>/dev/null; wait "$sshd_pid" 2>/dev/null; rm -rf "$XDG_RUNTIME_DIR"
+}
+elsewhere() { run timeout 300 "$KSCC" -O-agent --kscc-device=ssh:box,emulated "$@"; }

@@ -1,0 +1,255 @@
+/* A runner elsewhere, over pipes: what a worker here would answer; and one that lies, is cut short or speaks another version. */
+#include "harness/remote/remote.h"
+#include "harness/remote/runner.h"
+#include "harness/remote/ssh.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "tests/unit/session_fixture.h"
+
+#define WORKER KSCC_BUILD_DIR "/bin/kscc-worker"
+
+/* Stands between parent and runner and does `fault` to the answer with number `at`. */
+static const char proxy[] =
+    "import struct, subprocess, sys\n"
+    "fault, at = sys.argv[1], int(sys.argv[2])\n"
+    "p = subprocess.Popen([sys.argv[3], 'serve'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+    "head = struct.Struct('<IIIIQQ')\n"
+    "version = b''\n"
+    "while True:\n"
+    "    h = sys.stdin.buffer.read(32)\n"
+    "    if len(h) < 32: break\n"
+    "    f = head.unpack(h)\n"
+    "    p.stdin.write(h + sys.stdin.buffer.read(f[5])); p.stdin.flush()\n"
+    "    if f[1] == 1: continue\n"
+    "    a = p.stdout.read(32); g = list(head.unpack(a)); body = p.stdout.read(g[5])\n"
+    "    version = version or body.decode()\n"
+    "    if g[3] == at:\n"
+    "        size = int(version.split('.')[-2])\n"
+    "        forged = lambda code, text, n: struct.pack('<IIiIqQ', code, 1, 1, n, 0, text) + bytes(size - 32)\n"
+    "        if fault == 'cut': sys.stdout.buffer.write(a + body[:-1]); break\n"
+    "        if fault == 'close': break\n"
+    "        if fault == 'magic': g[0] ^= 1\n"
+    "        if fault == 'kind': g[1] = 77\n"
+    "        if fault == 'number': g[3] += 1\n"
+    "        if fault == 'lane': g[2] += 1\n"
+    "        if fault == 'huge': g[4] = 1 << 60\n"
+    "        if fault == 'noise': body = bytes(len(body)); g[4] += 1\n"
+    "        if fault == 'code': body = forged(4000, 0, 0)\n"
+    "        if fault == 'text': body = forged(0, 1 << 40, 0)\n"
+    "        if fault == 'short': body = b'done'\n"
+    "        if fault == 'more': body = forged(0, 0, 1) + struct.pack('<QQ', 0, 8) + bytes(8)\n"
+    "        if fault == 'tail': body = forged(0, 0, 0) + b'tail'\n"
+    "        if fault == 'nothing': body = forged(0, 0, 0)\n"
+    "        if fault in 'code text short more tail nothing': g[4] = g[5] = len(body)\n"
+    "        a = head.pack(*g)\n"
+    "    sys.stdout.buffer.write(a + body); sys.stdout.buffer.flush()\n"
+    "p.stdin.close(); p.wait()\n";
+
+struct between {
+    const char *fault; /* NULL: nobody stands there */
+    int at;
+};
+
+static enum ks_code words(void *context, struct ks_args *out, struct ks_err *err)
+{
+    const struct between *b = context;
+    (void)err;
+    if (!b->fault) {
+        ks_args_add_all(out, (char *const[]){(char *)WORKER, (char *)"serve", NULL});
+        return KS_OK;
+    }
+    ks_args_add_all(out, (char *const[]){(char *)"python3", (char *)"-c", (char *)proxy, (char *)b->fault, NULL});
+    ks_args_addf(out, "%d", b->at);
+    ks_args_add(out, WORKER);
+    return KS_OK;
+}
+
+#define SYMBOL "_Z5scalePKfPfi"
+static const char text[] = "// kscc: entry scale\n// kscc: dims  n=1..5000\n// kscc: in    x : float[n] ~ normal(0,1)\n"
+                           "// kscc: out   y : float[n] rtol=1e-5 atol=1e-5\n// kscc: time  n=5000\n"
+                           "__global__ void k(const float *x, float *y, int n) {\n"
+                           "  for (int i = threadIdx.x; i < n; i += 32) y[i] = 2.5f * x[i]; }\n"
+                           "void scale(const float *x, float *y, int n) { k<<<1, 32>>>(x, y, n); }\n";
+static const char better[] = "__global__ void k(const float *x, float *y, int n) {\n"
+                             "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2.5f * x[i]; }\n"
+                             "void scale(const float *x, float *y, int n) { k<<<(n + 63) / 64, 64>>>(x, y, n); }\n";
+static const struct ks_param params[] = {
+    {.name = "x",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "const float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4,
+     .pointee_const = true},
+    {.name = "y",
+     .kind = KS_PARAM_POINTER,
+     .spelling = "float *",
+     .pointee = KS_DT_FLOAT,
+     .pointee_known = true,
+     .pointee_bytes = 4},
+    {.name = "n", .kind = KS_PARAM_I32, .spelling = "int"},
+};
+static struct ks_signature signature = {
+    .entry = "scale", .symbol = SYMBOL, .params = params, .n_params = 3, .returns_void = true};
+
+static enum ks_code open_over(struct fixture *f, struct ks_remote *remote, struct ks_err *err)
+{
+    static const uint8_t secret[32] = "repeatable";
+    return fixture_open(
+        f, text,
+        (struct ks_session_options){.unit_path = "scale.cu", .signature = &signature, .secret = secret, .remote = remote}, err);
+}
+
+TEST(a_session_elsewhere_gives_the_verdict_of_one_here)
+{
+    struct between none = {NULL, 0};
+    struct ks_remote_via via = {"pipes", &none, words};
+    struct ks_remote *remote = ks_remote_new(&via);
+    double speedup[2] = {0, 0};
+    char hash[2][65] = {"", ""};
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        struct ks_err err = {0};
+        struct ks_verdict v;
+        CHECK_OK(open_over(&f, i ? remote : NULL, &err));
+        if (f.session && ks_session_try(f.session, better, strlen(better), &v, &err) == KS_OK) {
+            CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+            speedup[i] = v.speedup;
+            memcpy(hash[i], v.object_hash, 65);
+            ks_verdict_release(&v);
+        }
+        close_session(&f);
+    }
+    CHECK(speedup[0] > 1.02 && speedup[0] == speedup[1]);
+    CHECK(ks_remote_lost(remote) == NULL);
+    ks_remote_free(remote);
+}
+
+/* What is not an answer ends the connection, is named, and leaves no answer behind. */
+TEST(an_answer_that_is_none_is_refused)
+{
+    static const struct {
+        const char *fault;
+        int at; /* 0: the greeting, 1: the worker's start, 2: a read-back before anything was placed */
+        const char *part;
+    } cases[] = {
+        {"cut", 0, "ended within it"}, {"close", 0, "closed"},      {"magic", 0, "none"},          {"kind", 0, "kind 77"},
+        {"number", 0, "another step"}, {"huge", 0, "bytes"},        {"cut", 1, "ended within it"}, {"close", 1, "closed"},
+        {"number", 1, "another step"}, {"lane", 1, "another step"}, {"noise", 1, "decompress"},    {"code", 1, "cut short"},
+        {"text", 1, "cut short"},      {"short", 1, "cut short"},   {"more", 1, "1 contents"},     {"tail", 1, "more than"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct between b = {cases[i].fault, cases[i].at};
+        struct ks_remote_via via = {"pipes", &b, words};
+        struct ks_remote *remote = ks_remote_new(&via);
+        struct ks_err err = {0};
+        struct ks_worker *w = NULL;
+        struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);
+        o->remote = remote;
+        o->timeout_ms = 30000;
+        o->hello.device = KS_DEVICE_EMULATED;
+        snprintf(o->hello.arch, sizeof o->hello.arch, "sm_90a");
+        snprintf(o->hello.runtime_path, sizeof o->hello.runtime_path, "here");
+        o->hello.shm_bytes = KS_WIRE_DATA_OFF + 4096;
+        CHECK(ks_worker_start(o, &w, &err) != KS_OK);
+        CHECK(strstr(err.message, cases[i].part) != NULL);
+        if (!strstr(err.message, cases[i].part))
+            printf("%s at %d: %s\n", cases[i].fault, cases[i].at, err.message);
+        CHECK(ks_remote_lost(remote) != NULL);
+        ks_worker_stop(w);
+        free(o);
+        ks_remote_free(remote);
+    }
+}
+
+TEST(a_read_back_without_contents_is_no_answer_and_a_host_that_keeps_lying_ends_the_session)
+{
+    /* greeting, start, object, load, configuration, preparation, call, then: the read-back, on every connection */
+    struct between b = {"nothing", 7};
+    struct ks_remote_via via = {"pipes", &b, words};
+    struct ks_remote *remote = ks_remote_new(&via);
+    struct fixture f;
+    struct ks_err err = {0};
+    CHECK(open_over(&f, remote, &err) != KS_OK);
+    CHECK(ks_remote_lost(remote) != NULL);
+    close_session(&f);
+    ks_remote_free(remote);
+}
+
+/* The runner's own checks: it obeys nobody whose version it does not know, takes no path, and reads nothing outside the memory.
+ */
+TEST(a_runner_refuses_what_a_parent_may_not_ask)
+{
+    struct ks_runner *r = NULL;
+    struct ks_err err = {0};
+    struct ks_str answer = KS_STR_INIT, payload = KS_STR_INIT, body = KS_STR_INIT;
+    struct ks_frame f = {.magic = KS_STEP_MAGIC, .kind = KS_STEP_START}, got;
+    struct ks_step_result res;
+    size_t at = 0;
+    CHECK_OK(ks_runner_new(WORKER, &r, &err));
+    CHECK_OK(ks_runner_step(r, &f, &payload, &answer, &err)); /* before the greeting: an answer that says so */
+    CHECK_OK(ks_frame_take(&answer, &at, &got, &body, &err));
+    CHECK(body.len >= sizeof res);
+    memcpy(&res, body.data, sizeof res);
+    CHECK_INT(res.code, KS_ERR_PROTOCOL);
+    CHECK(strstr(res.message, "version") != NULL);
+    f.kind = KS_STEP_HEAD;
+    ks_str_add(&payload, "kscc 0.0.0 steps 0 wire 1");
+    CHECK_INT(ks_runner_step(r, &f, &payload, &answer, &err), KS_ERR_UNSUPPORTED);
+    CHECK(strstr(err.message, "kscc 0.0.0") != NULL && strstr(err.message, ks_step_version()) != NULL);
+    ks_str_clear(&payload);
+    ks_str_add(&payload, ks_step_version());
+    CHECK_OK(ks_runner_step(r, &f, &payload, &answer, &err));
+    f.kind = KS_STEP_START;
+    struct ks_step_start *start = ks_xcalloc(1, sizeof *start);
+    start->hello.device = KS_DEVICE_EMULATED;
+    start->hello.shm_bytes = KS_WIRE_DATA_OFF + 4096;
+    snprintf(start->hello.runtime_path, sizeof start->hello.runtime_path, "/etc/passwd");
+    ks_str_clear(&payload);
+    ks_str_addn(&payload, start, sizeof *start);
+    ks_str_clear(&answer);
+    at = 0;
+    CHECK_OK(ks_runner_step(r, &f, &payload, &answer, &err));
+    CHECK_OK(ks_frame_take(&answer, &at, &got, &body, &err));
+    memcpy(&res, body.data, sizeof res);
+    CHECK_INT(res.code, KS_ERR_PROTOCOL);
+    CHECK(strstr(res.message, "no library of ours") != NULL);
+    free(start);
+    ks_runner_free(r);
+    ks_str_release(&answer);
+    ks_str_release(&payload);
+    ks_str_release(&body);
+}
+
+TEST(contents_are_taken_only_where_they_were_asked_for)
+{
+    static unsigned char shm[KS_WIRE_DATA_OFF + 64];
+    struct ks_err err = {0};
+    struct ks_str data = KS_STR_INIT;
+    struct ks_range r = {KS_WIRE_DATA_OFF + 16, 8}, other = {KS_WIRE_DATA_OFF + 8, 8}, beyond = {KS_WIRE_DATA_OFF + 60, 8},
+                    wraps = {~0ull - 3, 8};
+    memset(shm + r.off, 7, 8);
+    ks_ranges_put(&data, shm, &r, 1);
+    memset(shm, 0, sizeof shm);
+    CHECK_OK(ks_ranges_take(data.data, data.len, 1, &r, shm, sizeof shm, &err));
+    CHECK_INT(shm[r.off], 7);
+    CHECK_INT(ks_ranges_take(data.data, data.len, 1, &other, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
+    CHECK_INT(ks_ranges_take(data.data, data.len - 1, 1, &r, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
+    CHECK_INT(ks_ranges_take(data.data, data.len, 2, NULL, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
+    CHECK_INT(ks_ranges_take(data.data, data.len, 0, NULL, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
+    memcpy(data.data, &beyond, sizeof beyond);
+    CHECK_INT(ks_ranges_take(data.data, data.len, 1, NULL, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
+    memcpy(data.data, &wraps, sizeof wraps);
+    CHECK_INT(ks_ranges_take(data.data, data.len, 1, NULL, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
+    ks_str_release(&data);
+}
+
+TEST(a_host_is_a_host)
+{
+    CHECK(ks_ssh_host_ok("gpubox") && ks_ssh_host_ok("me@10.0.0.1") && ks_ssh_host_ok("me@[fe80::1%eth0]"));
+    CHECK(!ks_ssh_host_ok("") && !ks_ssh_host_ok("-oProxyCommand=x") && !ks_ssh_host_ok("a b") && !ks_ssh_host_ok("a;b"));
+    CHECK(!ks_ssh_host_ok("$(x)") && !ks_ssh_host_ok("a\nb") && !ks_ssh_host_ok("a/b"));
+}
+
+TEST_MAIN
