@@ -7,13 +7,17 @@ More --library NAME=PATH are measured in the same rounds, each with a table of i
 Method: inputs N(0,1), layout [B,S,H,D]; warm-up calls of each; then as many calls of each as take the fastest BATCH_S are recorded
 into a graph, so that nobody's Python side is measured (one call of the wheel costs it half a millisecond).  Rounds: a replay of every
 contestant, order rotated and turned round; the first is not counted, the card starts cool.  A round's time is the replay's over its
-calls, the result the median over rounds.  No L2 flush.  A library that refuses a scenario is left out of it.
+calls, ms and the other times are medians over rounds.  No L2 flush.  A library that refuses a scenario is left out of it.
 TFLOP/s counts 4*B*Hq*S*S*D operations, halved when causal.
-fa3_ratio = FA3's time / ours.  Where FA3 runs here (bf16 only in the wheel), both are of this run and the interval
-is a 95 % bootstrap over rounds.  Elsewhere FA3's time is the baseline table's, multiplied by a drift (here / in the table): that of
-FA3 on the same scenario in bf16 (fa3_source twin), or, where that was not measured, of cuDNN (fa3_source table; median over the rows
-of this head size, mask and length); the interval carries the spread of our and cuDNN's rounds.  Where --others-until-s left cuDNN
-out (unpaired) the drift is cuDNN's at the head size and mask, and the interval only our own spread.
+fa3_ratio = FA3's time / ours: the median over rounds of the two times of one round, a few milliseconds apart, so that the card's
+clock, which moves by a tenth in a run, is in both; the interval is a 95 % bootstrap over rounds.  best_ratio, the same to the faster of FA3 and cuDNN
+(of their ratios), counts for "x best".  Where FA3 runs (bf16 only in the wheel) it is of this run (fa3_source run).  Of other types FA3 is
+run on the same values as bf16, in the same rounds, and multiplied by what the baseline table says it takes on this type over what
+it takes on bf16 (twin).  Without the wheel its time is the table's, multiplied by cuDNN's drift, here / in the table, in the same
+rounds (table).  Where --others-until-s left cuDNN out (unpaired) the drift is cuDNN's at the head size and mask, and the interval
+only our own spread.
+--until-width W: a row whose interval is wider than W (high / low - 1; to cuDNN where FA3 does not run) is measured for as many
+rounds more, and again, up to --most-rounds.  The rule looks at the width only and holds for every row; all rounds of a row count.
 """
 import argparse, csv, ctypes, json, math, os, random, statistics, subprocess, sys, time
 
@@ -97,9 +101,8 @@ def fa3():
         return None
 
     def prepare(s):
-        if s.dtype != "bf16":
-            return None
-        return lambda: flash_attn_func(s.q, s.k, s.v, causal=bool(s.causal))
+        q, k, v = (t.to(torch.bfloat16) for t in (s.q, s.k, s.v))
+        return lambda: flash_attn_func(q, k, v, causal=bool(s.causal))
     return prepare
 
 
@@ -123,20 +126,31 @@ def elapsed(f):
     return a.elapsed_time(b)
 
 
-def measure(calls, rounds, batch_s):
-    """calls: {name: function}; returns {name: [ms a call in round 0, ...]}"""
+def wide(result, library):
+    """How much wider than a point the interval of the ratio of FA3, or else cuDNN, to the library is."""
+    other = next((n for n in ("fa3", "cudnn") if n in result), None)
+    if library not in result or other is None:
+        return 0.0
+    lo, hi = interval(result[other], result[library])
+    return hi / lo - 1
+
+
+def measure(calls, rounds, batch_s, enough=lambda result: True):
+    """calls: {name: function}; returns {name: [ms a call in round 0, ...]}; `rounds` of them, and as many again until enough."""
     for f in calls.values():
         f()
     count = max(1, min(200, int(batch_s * 1000 / min(elapsed(f) for f in calls.values()))))
     replay = {n: recorded(f, count) for n, f in calls.items()}
     names, result = list(calls), {n: [] for n in calls}
-    for r in range(-1, rounds):
+    r = -1
+    while r < rounds or r % rounds or not enough(result):
         k = r % len(names)
         order = names[k:] + names[:k]
         for n in order if r // len(names) % 2 == 0 else order[::-1]:
             ms = elapsed(replay[n]) / count
             if r >= 0:
                 result[n].append(ms)
+        r += 1
     return result
 
 
@@ -144,10 +158,16 @@ def median(rounds):
     return statistics.median(rounds)
 
 
+def ratio(top, bottom):
+    """Median over rounds of the times of one round."""
+    return median([a / b for a, b in zip(top, bottom)])
+
+
 def interval(top, bottom, scale=1.0, draws=300):
-    """95 % bootstrap interval, over rounds, of scale * median(top) / median(bottom)."""
+    """95 % bootstrap interval, over rounds, of scale * ratio(top, bottom)."""
     rng = random.Random(1)
-    ratios = sorted(scale * median([rng.choice(top) for _ in top]) / median([rng.choice(bottom) for _ in bottom]) for _ in range(draws))
+    each = [scale * a / b for a, b in zip(top, bottom)]
+    ratios = sorted(median([rng.choice(each) for _ in each]) for _ in range(draws))
     return ratios[int(0.025 * draws)], ratios[int(0.975 * draws) - 1]
 
 
@@ -170,7 +190,7 @@ def report(rows, title=""):
     def line(name, sel):
         if sel:
             print("%-28s %4d %8.1f %8.3f %8.3f %8.3f" % (name, len(sel), geomean([r["tflops"] for r in sel]),
-                  geomean([r["fa3_ratio"] for r in sel]), geomean([min(r["fa3_ms"], r["cudnn_ms"]) / r["ms"] for r in sel]),
+                  geomean([r["fa3_ratio"] for r in sel]), geomean([r["best_ratio"] for r in sel]),
                   min(r["fa3_ratio"] for r in sel)))
     line("all", rows)
     for what, key in (("length", "seqlen"), ("D", "dim"), ("causal", "causal"), ("type", "dtype")):
@@ -182,7 +202,7 @@ def report(rows, title=""):
                 line("D%d causal%d %d" % (d, c, n), [r for r in rows if (r["s"].dim, r["s"].causal, r["s"].seqlen) == (d, c, n)])
 
 
-HEAD = "dtype head_dim heads_q heads_kv batch seqlen causal ms tflops fa3_ms fa3_ratio fa3_ratio_lo fa3_ratio_hi cudnn_ms fa3_source fa3_table_ms".split()
+HEAD = "dtype head_dim heads_q heads_kv batch seqlen causal ms tflops fa3_ms fa3_ratio fa3_ratio_lo fa3_ratio_hi cudnn_ms fa3_source fa3_table_ms best_ratio rounds".split()
 
 
 def save(path, comment, raw):
@@ -219,7 +239,7 @@ def run(o):
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
             if spent < o.others_until_s:
                 calls["cudnn"] = cudnn(s)
-                if them and them(s):
+                if them:
                     calls["fa3"] = them(s)
                 if s.seqlen <= 8192:
                     want = calls["cudnn"]().transpose(1, 2)
@@ -232,7 +252,9 @@ def run(o):
                             del calls[n]  # no number for it
                             o.wrong = True
                     del want
-            raw.append(dict(key=s.key, times=measure(calls, o.rounds, o.batch_s)))
+            first = next((n for n in some if n in calls), None)
+            enough = lambda t: first is None or len(t[first]) >= o.most_rounds or wide(t, first) <= o.until_width
+            raw.append(dict(key=s.key, times=measure(calls, o.rounds, o.batch_s, enough)))
         s.free()
         if o.raw and len(raw) % 10 == 0:
             save(o.raw, comment, raw)
@@ -242,16 +264,14 @@ def run(o):
 
 def table(path, library, comment, raw, base):
     """Writes the table of one library; returns its rows."""
-    drifts, twins, rows = {}, {}, []
+    drifts, rows = {}, []
     for r in raw:
-        if "fa3" in r["times"]:
-            twins[tuple(r["key"][1:])] = median(r["times"]["fa3"]) / float(base[tuple(r["key"])]["fa3_ms"])
         if "cudnn" in r["times"]:
             k = r["key"]
             for group in ((k[1], k[6], k[5]), (k[1], k[6])):
                 drifts.setdefault(group, []).append(median(r["times"]["cudnn"]) / float(base[tuple(k)]["cudnn_ms"]))
     with open(path, "w") as f:
-        for c in comment + ["fa3_source: run = FA3 in this run; twin = baseline table times FA3's drift on the same scenario in bf16; table = the same with cuDNN's drift; unpaired = with cuDNN not measured in this row"]:
+        for c in comment + ["fa3_source: run = FA3 in the same rounds; twin = FA3 on bf16 in the same rounds, times this type over bf16 in the baseline table; table = baseline table times cuDNN's drift; unpaired = with cuDNN not measured in this row; fa3_ratio, best_ratio: medians over rounds of ratios within a round"]:
             f.write("# %s\n" % c)
         f.write("\t".join(HEAD) + "\n")
         for r in raw:
@@ -262,17 +282,19 @@ def table(path, library, comment, raw, base):
             ms, group = median(mine), (s.key[1], s.key[6], s.key[5])
             drift = statistics.median(drifts.get(group) or drifts.get(group[:2]) or [1.0])
             if "fa3" in t:
-                source, fms = "run", median(t["fa3"])
-                lo, hi = interval(t["fa3"], mine)
+                source, other = ("run", 1.0) if s.dtype == "bf16" else ("twin", float(b["fa3_ms"]) / float(base[("bf16",) + s.key[1:]]["fa3_ms"]))
+                them = [x * other for x in t["fa3"]]
             else:
-                source = "unpaired" if "cudnn" not in t else "twin" if s.key[1:] in twins else "table"
-                fms = float(b["fa3_ms"]) * (twins[s.key[1:]] if source == "twin" else drift)
-                other = t.get("cudnn", [fms])
-                lo, hi = interval(other, mine, fms / median(other))
-            cms = median(t["cudnn"]) if "cudnn" in t else float(b["cudnn_ms"]) * drift
-            rows.append(dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=fms / ms, cudnn_ms=cms))
-            f.write("\t".join(list(s.key) + ["%.4f" % ms, "%.1f" % (s.flops / ms / 1e9), "%.4f" % fms, "%.4f" % (fms / ms), "%.4f" % lo,
-                                             "%.4f" % hi, "%.4f" % cms, source, b["fa3_ms"]]) + "\n")
+                source = "table" if "cudnn" in t else "unpaired"
+                drifted = [x * float(b["fa3_ms"]) / float(b["cudnn_ms"]) for x in t.get("cudnn", [])]
+                them = drifted or [float(b["fa3_ms"]) * drift] * len(mine)
+            cudnn_times = t.get("cudnn") or [float(b["cudnn_ms"]) * drift] * len(mine)
+            fms, cms, to_fa3 = median(them), median(cudnn_times), ratio(them, mine)
+            lo, hi = interval(them, mine)
+            to_best = min(to_fa3, ratio(cudnn_times, mine))
+            rows.append(dict(s=s, ms=ms, tflops=s.flops / ms / 1e9, fa3_ms=fms, fa3_ratio=to_fa3, best_ratio=to_best, cudnn_ms=cms))
+            f.write("\t".join(list(s.key) + ["%.4f" % ms, "%.1f" % (s.flops / ms / 1e9), "%.4f" % fms, "%.4f" % to_fa3, "%.4f" % lo,
+                                             "%.4f" % hi, "%.4f" % cms, source, b["fa3_ms"], "%.4f" % to_best, "%d" % len(mine)]) + "\n")
     return rows
 
 
@@ -287,6 +309,8 @@ def main():
     p.add_argument("--commit", default="unknown")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--batch-s", type=float, default=0.012)
+    p.add_argument("--until-width", type=float, default=1e9, help="measure a row again while its interval is wider")
+    p.add_argument("--most-rounds", type=int, default=48, help="but not longer than this")
     p.add_argument("--no-fa3", action="store_true")
     p.add_argument("--wait-for", help="start measuring when this file exists")
     p.add_argument("--others-until-s", type=float, default=1e9, help="after this time measure the first two libraries only")

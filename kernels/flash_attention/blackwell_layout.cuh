@@ -15,7 +15,7 @@ static constexpr bool FB_SM103 = false;
 template <typename T_, int D_, bool CAUSAL_, int STAGES_, int Q_TURNS_, int SOFT_> struct fb_config {
     using T = T_;
     static constexpr int D = D_, STAGES = STAGES_, SOFT = FB_SM103 ? 0 : SOFT_;
-    static constexpr bool CAUSAL = CAUSAL_;
+    static constexpr bool CAUSAL = CAUSAL_, TURNED = false;
     static constexpr int ROWS = 128, BLOCK_N = 128, O_ROWS = 32;
     static constexpr int WARPGROUPS = D <= 128 ? 2 : 1;
     static constexpr int AHEAD = 2 / WARPGROUPS; /* blocks of keys that S is ahead of P V */

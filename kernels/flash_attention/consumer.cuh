@@ -377,7 +377,7 @@ template <class C> struct fa_consumer {
             }
             if (any)
                 release_q();
-        } else if constexpr (C::LOOK) {
+        } else if constexpr (C::WALK) {
             if (n >= 0) {
                 products(p);
                 for (;;) {

@@ -9,9 +9,12 @@
  * KEEP: S outlives its exponentials, P has two places, and O is waited for after all of them; takes more registers.
  * EARLY_S: S of a tile's second block is computed beside the store of the tile before; takes more registers.
  * STAGED_O: O leaves through the Q slot of its tile and TMA.
- * LOOK: what stands between the exponentials of two blocks is made short (fa_cursor); with KEEP always. */
+ * LOOK: what stands between the exponentials of two blocks is made short (fa_cursor); with KEEP always.
+ * WALK: the loop over blocks ends with the products of the next one; with LOOK always.
+ * TURNED: every other tile goes to the warpgroups the other way round (schedule.cuh). */
 template <typename T_, int D_, bool CAUSAL_, int WARPGROUPS_, int BLOCK_N_, int STAGES_, int ORDERED_, int Q_REGS_ = 0,
-          int EARLY_ = 6, bool KEEP_ = false, bool EARLY_S_ = false, bool STAGED_O_ = false, bool LOOK_ = false>
+          int EARLY_ = 6, bool KEEP_ = false, bool EARLY_S_ = false, bool STAGED_O_ = false, bool LOOK_ = false, bool WALK_ = LOOK_,
+          bool TURNED_ = false>
 struct fa_config {
     using T = T_;
     static constexpr int D = D_, WARPGROUPS = WARPGROUPS_, BLOCK_N = BLOCK_N_, STAGES = STAGES_, EARLY = EARLY_;
@@ -19,6 +22,7 @@ struct fa_config {
     static constexpr int O_ROWS = 16; /* rows of O a warp writes by TMA */
     static constexpr int ORDERED = ORDERED_;
     static constexpr bool CAUSAL = CAUSAL_, KEEP = KEEP_, EARLY_S = EARLY_S_, STAGED_O = STAGED_O_, LOOK = LOOK_;
+    static constexpr bool WALK = WALK_, TURNED = TURNED_;
     static constexpr int THREADS = 128 * (WARPGROUPS + 1);
     /* 64 Ki registers; at entry every thread has 65536 / THREADS, a multiple of 8 */
     static constexpr int REGS_PRODUCER = WARPGROUPS == 2 ? 40 : 32;
@@ -32,6 +36,7 @@ struct fa_config {
     static constexpr int SHARED_BYTES = 1024 + Q_SLOTS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
     static_assert(!KEEP || LOOK, "one way to walk over blocks of which S is kept");
+    static_assert(!LOOK || WALK, "K and V are asked for at the end of a round");
     static_assert(!STAGED_O || Q_SLOTS == 2 * WARPGROUPS, "the slot of the tile before is free for O");
     static_assert(Q_SLOTS >= WARPGROUPS && SHARED_BYTES <= 232448, "shared memory of one CTA");
 };

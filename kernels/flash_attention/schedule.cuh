@@ -8,7 +8,8 @@
  *           smaller ones of `tail` row blocks, one a CTA: fewer warpgroups in every CTA end sooner than all in some.
  *   causal  the same row block of all heads of the group are neighbours (equal work side by side), from the last rows (most
  *           keys) to the first.  Groups are gathered into sections whose K and V fit in L2 together; inside a section all
- *           heaviest tiles come first.
+ *           heaviest tiles come first.  With TURNED a CTA gives every other tile to its warpgroups the other way round: who
+ *           had the most keys then has the fewest, and the rings let those that are ahead begin their next tile.
  *
  * CTA i starts with tile i and then draws the next from a counter in device memory.
  *
@@ -143,17 +144,18 @@ template <class C> static __device__ __forceinline__ void fa_announce(const fa_s
     int index = blockIdx.x;
     fa_counter *counter = &fa_counters[s.counter];
     uint32_t slot = 0, phase = 1, wanted = 0;
-    bool first = true;
+    bool first = true, turned = false;
     for (;;) {
         fa_tile t = fa_tile_of<C>(s, index);
         ks_mbarrier_wait(empty + 8 * slot, phase);
         uint32_t to = work + slot * fa_work<C>::BYTES;
         ks_store_shared(to, make_int4(t.batch, t.head_kv, t.blocks, 0));
         for (int w = 0; w < C::WARPGROUPS; w++) {
-            fa_rows r = fa_rows_of<C>(s, t, w);
+            fa_rows r = fa_rows_of<C>(s, t, C::TURNED && turned ? C::WARPGROUPS - 1 - w : w);
             ks_store_shared(to + 16 * (1 + w), make_int4(r.head, r.row, r.blocks, r.mask_from));
         }
         ks_mbarrier_arrive(full + 8 * slot);
+        turned = !turned;
         if (t.blocks == 0)
             break;
         ks_mbarrier_wait(want, wanted);
