@@ -13,13 +13,13 @@ fa3_ratio = FA3's time / ours: the median over rounds of the two times of one ro
 clock, which moves by a tenth in a run, is in both; the interval is a 95 % bootstrap over rounds.  best_ratio, the same to the faster of FA3 and cuDNN
 (of their ratios), counts for "x best".  Where FA3 runs (bf16 only in the wheel) it is of this run (fa3_source run).  Of other types FA3 is
 run on the same values as bf16, in the same rounds, and multiplied by what the baseline table says it takes on this type over what
-it takes on bf16 (twin).  Without the wheel its time is the table's, multiplied by cuDNN's drift, here / in the table, in the same
-rounds (table).  Where --others-until-s left cuDNN out (unpaired) the drift is cuDNN's at the head size and mask, and the interval
+it takes on bf16 (twin).  Where FA3 did not run its time is the table's, multiplied by cuDNN's drift, here / in the table, in the same
+rounds (table), and, where it ran on the same scenario in bf16, by how far FA3's drift was from cuDNN's there (corrected).  Where --others-until-s left cuDNN out (unpaired) the drift is cuDNN's at the head size and mask, and the interval
 only our own spread.
 --until-width W: a row whose interval is wider than W (high / low - 1; to cuDNN where FA3 does not run) is measured for as many
 rounds more, and again, up to --most-rounds.  The rule looks at the width only and holds for every row; all rounds of a row count.
 """
-import argparse, csv, ctypes, json, math, os, random, statistics, subprocess, sys, time
+import argparse, csv, ctypes, gzip, json, math, os, random, statistics, subprocess, sys, time
 
 try:
     import torch
@@ -264,14 +264,17 @@ def run(o):
 
 def table(path, library, comment, raw, base):
     """Writes the table of one library; returns its rows."""
-    drifts, rows = {}, []
+    drifts, apart, rows = {}, {}, []
     for r in raw:
+        if "fa3" in r["times"] and "cudnn" in r["times"] and r["key"][0] == "bf16":
+            b = base[tuple(r["key"])]
+            apart[tuple(r["key"][1:])] = ratio(r["times"]["fa3"], r["times"]["cudnn"]) * float(b["cudnn_ms"]) / float(b["fa3_ms"])
         if "cudnn" in r["times"]:
             k = r["key"]
             for group in ((k[1], k[6], k[5]), (k[1], k[6])):
                 drifts.setdefault(group, []).append(median(r["times"]["cudnn"]) / float(base[tuple(k)]["cudnn_ms"]))
     with open(path, "w") as f:
-        for c in comment + ["fa3_source: run = FA3 in the same rounds; twin = FA3 on bf16 in the same rounds, times this type over bf16 in the baseline table; table = baseline table times cuDNN's drift; unpaired = with cuDNN not measured in this row; fa3_ratio, best_ratio: medians over rounds of ratios within a round"]:
+        for c in comment + ["fa3_source: run = FA3 in the same rounds; twin = FA3 on bf16 in the same rounds, times this type over bf16 in the baseline table; table = baseline table times cuDNN's drift; corrected = that, times how far FA3's drift was from cuDNN's on bf16; unpaired = with cuDNN not measured in this row; fa3_ratio, best_ratio: medians over rounds of ratios within a round"]:
             f.write("# %s\n" % c)
         f.write("\t".join(HEAD) + "\n")
         for r in raw:
@@ -285,8 +288,9 @@ def table(path, library, comment, raw, base):
                 source, other = ("run", 1.0) if s.dtype == "bf16" else ("twin", float(b["fa3_ms"]) / float(base[("bf16",) + s.key[1:]]["fa3_ms"]))
                 them = [x * other for x in t["fa3"]]
             else:
-                source = "table" if "cudnn" in t else "unpaired"
-                drifted = [x * float(b["fa3_ms"]) / float(b["cudnn_ms"]) for x in t.get("cudnn", [])]
+                correction = apart.get(s.key[1:], 1.0)
+                source = "unpaired" if "cudnn" not in t else "corrected" if s.key[1:] in apart else "table"
+                drifted = [x * correction * float(b["fa3_ms"]) / float(b["cudnn_ms"]) for x in t.get("cudnn", [])]
                 them = drifted or [float(b["fa3_ms"]) * drift] * len(mine)
             cudnn_times = t.get("cudnn") or [float(b["cudnn_ms"]) * drift] * len(mine)
             fms, cms, to_fa3 = median(them), median(cudnn_times), ratio(them, mine)
@@ -318,7 +322,7 @@ def main():
     o = p.parse_args()
     o.wrong = False
     if o.from_raw:
-        with open(o.raw) as f:
+        with (gzip.open if o.raw.endswith(".gz") else open)(o.raw) as f:
             comment, raw = json.load(f)
     else:
         comment, raw = run(o)
