@@ -39,7 +39,7 @@ struct look {
     char fingerprint[65]; /* of the unit; "": it has none */
     char key[65];         /* of the object; "": not all entries can be emitted */
     struct ks_str ids;    /* as ks_emitted has them */
-    struct ks_str rules;  /* make rules of unit and candidates */
+    struct ks_args read;  /* every file that unit and candidates are made of */
 };
 
 struct ks_again {
@@ -61,6 +61,37 @@ static bool flag_is_one_of(const struct ks_flag *f, const char *const *names, si
     return false;
 }
 
+static bool values_begin(const struct ks_item *item, const char *const *prefixes, size_t n, struct ks_arena *arena)
+{
+    const char **parts = NULL;
+    size_t n_parts = item->value ? ks_list_split(item->value, arena, &parts) : 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        bool known = false;
+        for (size_t k = 0; k < n; k++)
+            known |= ks_str_starts(parts[i], prefixes[k]);
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+/* Words for the programs behind nvcc: those that are known to change nothing but code and messages. */
+static bool passes_plain_words(const struct ks_item *item, struct ks_arena *arena)
+{
+    static const char *const cudafe[] = {"--diag_", "--display_error_number"};
+    static const char *const ptxas[] = {
+        "-v",     "--verbose",    "-O",         "--opt-level", "-dlcm",   "--def-load-cache",  "-dscm",
+        "-w",     "--warn",       "-Werror",    "-g",          "--fmad",  "--def-store-cache", "-maxrregcount",
+        "--maxr", "--allow-expe", "--position", "--return-at", "-suppre", "--suppress",        "--disable-optimizer-constants"};
+    static const char *const names[] = {"cicc-options", "fatbin-options", "nvlink-options", "libdevice-directory",
+                                        "archive-options"};
+    if (flag_is_one_of(item->flag, names, sizeof(names) / sizeof(names[0])))
+        return false;
+    if (ks_flag_is(item->flag, "cudafe-options"))
+        return values_begin(item, cudafe, sizeof(cudafe) / sizeof(cudafe[0]), arena);
+    return !ks_flag_is(item->flag, "ptxas-options") || values_begin(item, ptxas, sizeof(ptxas) / sizeof(ptxas[0]), arena);
+}
+
 /* One unit to one object and at most a dependency file. */
 static bool line_is_plain(const struct ks_cmdline *c)
 {
@@ -74,10 +105,18 @@ static bool line_is_plain(const struct ks_cmdline *c)
         bool phase = (f->bits & KS_FLAG_PHASE) != 0;
         n_phases += phase;
         if ((phase && !flag_is_one_of(f, phases, sizeof(phases) / sizeof(phases[0]))) || (f->bits & KS_FLAG_OPAQUE) ||
+            !passes_plain_words(&c->items.data[i], c->arena) ||
             ((f->bits & KS_FLAG_NOISE) && !flag_is_one_of(f, harmless, sizeof(harmless) / sizeof(harmless[0]))))
             return false;
     }
     return n_phases == 1;
+}
+
+/* Not a pipe, which can be read once. */
+static bool can_be_read_twice(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* A file that a rename may replace, or none. */
@@ -198,13 +237,22 @@ static bool may_be_known(const struct look *l)
     return false;
 }
 
+/* but: a file whose contents its hash vouches for. */
+static void add_read(struct look *l, const char *rule, const char *but)
+{
+    KS_AUTO_STR struct ks_str name = KS_STR_INIT;
+    for (const char *p = strchr(rule, ':') ? strchr(rule, ':') + 1 : rule; ks_rule_next(&p, &name);)
+        if (!ks_streq(ks_str_cstr(&name), but))
+            ks_args_add(&l->read, ks_str_cstr(&name));
+}
+
 static bool print_unit(struct look *l)
 {
     struct ks_err err;
     KS_AUTO_STR struct ks_str rule = KS_STR_INIT;
     if (ks_fingerprint(l->unit.build_argv.v, l->unit.input_index, l->fingerprint, &rule, &err) != KS_OK)
         return false;
-    ks_str_add(&l->rules, ks_str_cstr(&rule));
+    add_read(l, ks_str_cstr(&rule), NULL);
     l->unit.rule = ks_arena_strndup(&l->arena, ks_str_cstr(&rule), rule.len);
     return true;
 }
@@ -244,7 +292,7 @@ static bool print_candidate(struct look *l, const struct ks_peek *p, const char 
     ks_args_add(&line, "-fPIC");
     if (ks_fingerprint(line.v, index, ret, &rule, &err) != KS_OK)
         return false;
-    ks_str_add(&l->rules, ks_str_cstr(&rule));
+    add_read(l, ks_str_cstr(&rule), candidate);
     return true;
 }
 
@@ -317,9 +365,11 @@ static bool look_at(const struct ks_again *a, struct look *l)
 {
     struct ks_err err;
     char unit_hash[65];
-    *l = (struct look){.store = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}, .ids = KS_STR_INIT, .rules = KS_STR_INIT};
+    *l = (struct look){.store = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}, .ids = KS_STR_INIT};
+    ks_args_init(&l->read);
     ks_arena_init(&l->arena);
-    if (!may_have_contract(a->c->inputs.data[0].path) ||
+    const char *path = a->c->inputs.data[0].path;
+    if (!can_be_read_twice(path) || !may_have_contract(path) ||
         ks_unit_open(a->c, a->s, a->nvcc, 0, &l->arena, &l->unit, &err) != KS_OK || !read_contracts(l) || !read_policies(l))
         return false;
     open_stores(l);
@@ -339,7 +389,7 @@ static void look_release(struct look *l)
     ks_store_close(&l->shared);
     ks_unit_close(&l->unit);
     ks_str_release(&l->ids);
-    ks_str_release(&l->rules);
+    ks_args_release(&l->read);
     ks_arena_release(&l->arena);
 }
 
@@ -461,27 +511,25 @@ struct ks_echo *ks_again_echo(struct ks_again *a)
     return a->look.fingerprint[0] && (a->echo.whole || ks_echo_open(&a->echo)) ? &a->echo : NULL;
 }
 
-static bool is_older(const char *path, const struct timespec *than)
+static bool is_before(const struct timespec *t, const struct timespec *than)
 {
-    struct stat st;
-    return stat(path, &st) == 0 &&
-           (st.st_ctim.tv_sec < than->tv_sec || (st.st_ctim.tv_sec == than->tv_sec && st.st_ctim.tv_nsec < than->tv_nsec));
+    return t->tv_sec < than->tv_sec || (t->tv_sec == than->tv_sec && t->tv_nsec < than->tv_nsec);
 }
 
-/* Every file that the rules name: what was changed during the build and changed back would show here.  Words that name no file,
- * as the rules' targets, do not count. */
+/* The file, and the link to it. */
+static bool is_older(const char *path, const struct timespec *than)
+{
+    struct stat st, link;
+    return stat(path, &st) == 0 && lstat(path, &link) == 0 && is_before(&st.st_ctim, than) && is_before(&link.st_ctim, than);
+}
+
+/* What was changed during the build and changed back shows here, whatever times were set: those of the inodes. */
 static bool all_older(const struct look *l, const struct timespec *than)
 {
-    for (size_t i = 0; i < l->n_peeks; i++) {
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-        ks_store_path(l->peeks[i].store, l->peeks[i].key, KS_CANDIDATE_FILE, &path);
-        if (!ks_file_exists(ks_str_cstr(&path)))
+    for (size_t i = 0; i < l->read.n; i++)
+        if (!is_older(l->read.v[i], than))
             return false;
-    }
-    for (size_t i = 0; i < l->unit.includes.n; i++)
-        if (!is_older(l->unit.includes.v[i], than))
-            return false;
-    return l->unit.includes.n > 0;
+    return l->read.n > 0;
 }
 
 static bool read_results(const struct ks_again *a, const struct ks_emitted *emitted, struct ks_cached_object *o)

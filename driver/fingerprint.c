@@ -128,20 +128,32 @@ static enum ks_code add_program(struct reader *r, const char *name, struct ks_er
     return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find program '%s'", name);
 }
 
-/* A host compiler is a driver: what compiles is another program, and what assembles. */
-static enum ks_code add_host_compiler(struct reader *r, const char *name, struct ks_err *err)
+/* What a host compiler would do is another plan: a driver runs other programs, with words that its specs, its configuration or a
+ * script around it add, and that "-march=native" stands for.  Lines that begin with a blank are commands. */
+static enum ks_code add_host_plan(struct reader *r, char *const *argv, struct ks_err *err)
 {
-    static const char *const parts[] = {"-print-prog-name=cc1plus", "-print-prog-name=as"};
-    KS_TRY(add_program(r, name, err));
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        KS_AUTO_STR struct ks_str out = KS_STR_INIT, errors = KS_STR_INIT;
-        char *const argv[] = {(char *)name, (char *)parts[i], NULL};
-        KS_TRY(run(r, argv, &out, &errors, err));
-        ks_str_addc(&out, '\n');
-        out.data[strcspn(out.data, "\n")] = '\0';
-        KS_TRY(add_program(r, out.data, err));
+    KS_AUTO_ARGS struct ks_args words;
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT, plan = KS_STR_INIT;
+    size_t n_programs = 0;
+    ks_args_init(&words);
+    ks_args_add_all(&words, argv);
+    ks_args_add(&words, "-###");
+    KS_TRY(run(r, words.v, &out, &plan, err));
+    for (const char *p = ks_str_cstr(&plan); *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        KS_AUTO_ARGS struct ks_args command;
+        ks_args_init(&command);
+        if (*p != ' ')
+            continue;
+        ks_fingerprint_split(p, &command);
+        if (command.n == 0)
+            continue;
+        KS_TRY(add_program(r, command.v[0], err));
+        n_programs++;
+        for (size_t i = 1; i < command.n; i++) /* "/tmp/ccABCDEF.s": another one each time */
+            if (strncmp(command.v[i], r->dir, strlen(r->dir)) != 0)
+                add_text(r, command.v[i]);
     }
-    return KS_OK;
+    return n_programs ? KS_OK : ks_fail(err, KS_ERR_UNSUPPORTED, "cannot tell what '%s' runs", argv[0]);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------------------------- */
@@ -180,8 +192,14 @@ static enum ks_code add_stub(struct reader *r, const struct ks_args *words, stru
         if (is_output)
             i++;
         else
-            ks_args_add(&argv, strcmp(w, "-c") == 0 ? "-E" : ks_str_ends(w, ".cudafe1.cpp") ? ks_str_cstr(&stub) : w);
+            ks_args_add(&argv, ks_str_ends(w, ".cudafe1.cpp") ? ks_str_cstr(&stub) : w);
     }
+    KS_TRY(add_host_plan(r, argv.v, err));
+    for (size_t i = 0; i < argv.n; i++)
+        if (strcmp(argv.v[i], "-c") == 0) {
+            free(argv.v[i]);
+            argv.v[i] = ks_xstrdup("-E");
+        }
     KS_TRY(run(r, argv.v, &out, &errors, err));
     /* its first lines name our folder */
     for (const char *p = ks_str_cstr(&out); *p; p += strcspn(p, "\n"), p += *p == '\n')
@@ -224,7 +242,7 @@ static enum ks_code read_commands(struct reader *r, struct ks_err *err)
         for (size_t i = 0; i < seen.n; i++)
             old |= strcmp(seen.v[i], words.v[0]) == 0;
         if (host) {
-            KS_TRY(add_host_compiler(r, words.v[0], err));
+            KS_TRY(add_program(r, words.v[0], err));
             KS_TRY(add_stub(r, &words, err));
             compiled = true;
         } else if (!old) {
@@ -348,6 +366,7 @@ static bool compilers_read(const char *variable)
                                         "NO_COLOR=",
                                         "AS_",
                                         "POSIXLY_CORRECT=",
+                                        "PWD=",
                                         "QT_",
                                         "SDKROOT="};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

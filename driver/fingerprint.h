@@ -7,6 +7,7 @@
  *
  *   nvcc --dryrun        the programs that nvcc would run, with all their words: flags, variables, profile
  *   nvcc -M --keep       what its preprocessor makes for the host and for every architecture, and the files it read
+ *   gcc -###             the same of the host compiler
  *   crt/host_runtime.h   the one header that is read later, preprocessed by the last command's words
  *   stat                 those programs themselves: device, inode, size, times of contents and of the inode
  *   variables            that compilers read

@@ -116,7 +116,8 @@ static enum ks_code check_host(const struct ks_args *words, struct ks_err *err)
 
 static enum ks_code check_device(const struct ks_args *words, struct ks_err *err)
 {
-    static const char *const names[] = {"options-file", "-optf", "time-trace", "opt-info", "-keep", "--dump", "--list", "--xref"};
+    static const char *const names[] = {"options-file", "-optf", "time-trace", "opt-info", "-keep", "-dump",
+                                        "-list",        "xref",  "profile",    "library",  "replay"};
     for (size_t i = 1; i < words->n; i++)
         for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
             if (words->v[i][0] == '@' || (words->v[i][0] == '-' && strstr(words->v[i], names[k])))

@@ -81,7 +81,7 @@ static enum ks_code list_dependencies(const struct ks_unit *u, struct ks_str *ou
 }
 
 /* Next file name of a make rule: blanks, "\ newline" and quoted blanks as gcc writes them.  False at the end. */
-static bool next_name(const char **p, struct ks_str *name)
+bool ks_rule_next(const char **p, struct ks_str *name)
 {
     ks_str_clear(name);
     for (; **p; (*p)++) {
@@ -112,7 +112,7 @@ static enum ks_code hash_dependencies(struct ks_unit *u, struct ks_hash *h, stru
     if (!p)
         return ks_fail(err, KS_ERR_SYNTAX, "cannot read the make rule of '%s'", u->path);
     p++;
-    for (bool own = true; next_name(&p, &name); own = false) {
+    for (bool own = true; ks_rule_next(&p, &name); own = false) {
         char hex[65];
         ks_args_add(&u->includes, ks_str_cstr(&name));
         if (own) /* the rule begins with the source, which is hashed already */

@@ -37,6 +37,9 @@ void ks_unit_close(struct ks_unit *u);
  * Its parts stay in *u. */
 KS_NODISCARD enum ks_code ks_unit_hash(struct ks_unit *u, char ret_hex[65], struct ks_err *err);
 
+/* The next file of a make rule, from behind its colon: *p moves on.  False at the end. */
+bool ks_rule_next(const char **p, struct ks_str *name);
+
 /* For a text that lies elsewhere: it still includes "what lies beside the unit". */
 void ks_unit_add_own_folder(const struct ks_unit *u, struct ks_args *argv);
 
