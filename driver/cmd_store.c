@@ -168,6 +168,15 @@ int ks_cmd_store(char *const *argv)
     return status;
 }
 
+/* What the gates' comparison was tried with first: the wrong answers that it does not let pass for this contract. */
+static void show_self_test(const struct ks_json *rejected)
+{
+    printf("  self-test    ");
+    for (size_t i = 0; i < ks_json_len(rejected); i++)
+        printf("%s%s", i ? ", " : "rejects ", ks_json_str(ks_json_at(rejected, i)));
+    printf("%s\n", ks_json_len(rejected) ? "" : "not known");
+}
+
 /* What is approved, for the eyes of whoever does it. */
 static void show_finding(const struct ks_store *store, const char *key, const struct ks_json *c)
 {
@@ -186,6 +195,7 @@ static void show_finding(const struct ks_store *store, const char *key, const st
         printf("  %-12s %s%s%s\n", ks_json_key(g), ks_json_get_str(g, "state", "not known"), reason ? ": " : "",
                reason ? reason : "");
     }
+    show_self_test(ks_json_get(ks_json_get(c, "device"), "self_test_rejects"));
     if (unusual)
         printf("  unusual: %s\n", unusual);
 }

@@ -490,6 +490,19 @@ static bool fake_accepted_everywhere(struct ks_session *s, enum fake fake)
     return true;
 }
 
+/* For the certificate: what the comparison does not take for the answer. */
+static void note_rejected(struct ks_session *s, const struct ks_layout *l)
+{
+    struct ks_json *list = ks_json_array();
+    bool numbers = false; /* an output of one number: a constant was not tried */
+    for (size_t i = 0; i < l->n; i++)
+        numbers |= ks_buffer_is_output(&s->c->buffers[i]) && l->buf[i].n_elem == 1;
+    for (int fake = 0; fake < N_FAKES; fake++)
+        if (fake != FAKE_CONSTANT || !numbers)
+            ks_json_push(list, ks_json_string(fake_text[fake]));
+    ks_json_set(s->device, "self_test_rejects", list);
+}
+
 enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err)
 {
     size_t best = 0, best_bytes = 0;
@@ -518,6 +531,8 @@ enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err)
                            "and atol, or vary the inputs)",
                            ks_str_cstr(&where), fake_text[fake]);
         }
+    if (code == KS_OK && !skip)
+        note_rejected(s, &l);
     case_release(&other);
     return code;
 }
