@@ -27,7 +27,7 @@ struct ks_worker {
     unsigned char *shm;
     size_t shm_bytes, memory_limit_bytes;
     uint32_t seq;
-    int64_t last_wall_ns;
+    int64_t asked_ns, last_wall_ns;
     struct ks_str device_text;
     struct ks_cgroup cgroup;
     struct ks_lane lane; /* lane.remote not NULL: the worker is there, and of the above only shm and device_text are used */
@@ -97,53 +97,6 @@ static enum ks_code start_elsewhere(const struct ks_worker_options *opt, struct 
     return KS_OK;
 }
 
-enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
-{
-    if (opt->remote)
-        return start_elsewhere(opt, ret_worker, err);
-    KS_AUTO_FD int shm_fd = memfd_create("kscc", MFD_CLOEXEC);
-    int pair[2];
-    if (shm_fd < 0 || ftruncate(shm_fd, (off_t)opt->hello.shm_bytes) != 0)
-        return ks_fail_errno(err, KS_ERR_IO, "make shared memory of %llu bytes", (unsigned long long)opt->hello.shm_bytes);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return ks_fail_errno(err, KS_ERR_IO, "make a socket pair");
-    struct ks_worker *w = ks_xcalloc(1, sizeof *w);
-    w->fd = pair[0];
-    w->inner_fd = -1;
-    setsockopt(w->fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)); /* who answers, in our numbers */
-    w->shm_bytes = opt->hello.shm_bytes;
-    w->memory_limit_bytes = opt->memory_limit_bytes;
-    w->shm = mmap(NULL, w->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
-    enum ks_code code;
-    if (w->shm == MAP_FAILED) {
-        w->shm = NULL;
-        code = ks_fail_errno(err, KS_ERR_IO, "map shared memory");
-    } else {
-        if (opt->walls != KS_WALLS_PLAIN)
-            ks_cgroup_make(opt->memory_limit_bytes ? opt->memory_limit_bytes + opt->hello.shm_bytes : 0, &w->cgroup);
-        code = spawn(w, opt, pair[1], shm_fd, err);
-    }
-    close(pair[1]);
-    if (code == KS_OK) {
-        struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
-        struct ks_wire_reply reply;
-        c->op = KS_OP_HELLO;
-        c->u.hello = opt->hello;
-        code = ks_worker_ask(w, c, opt->timeout_ms, &reply, err);
-        if (code == KS_OK)
-            ks_worker_text(w, &reply, &w->device_text);
-        if (code == KS_OK && !ks_cgroup_used(&w->cgroup))
-            ks_cgroup_end(&w->cgroup);
-        free(c);
-    }
-    if (code != KS_OK) {
-        ks_worker_stop(w);
-        return ks_wrap(err, "start a worker");
-    }
-    *ret_worker = w;
-    return KS_OK;
-}
-
 /* A worker that has closed its end is dying itself: its own end says why, a signal of ours would not.  Leaves it unreaped. */
 static void await_end(pid_t pid)
 {
@@ -156,11 +109,17 @@ static void await_end(pid_t pid)
     }
 }
 
+/* True: it is dead or dying. */
+static bool inner_kill(const struct ks_worker *w)
+{
+    return w->inner_fd >= 0 && (syscall(SYS_pidfd_send_signal, w->inner_fd, SIGKILL, NULL, 0) == 0 || errno == ESRCH);
+}
+
 /* The worker itself first: those around it then end by themselves, and nobody is left for others to bury. */
 static void kill_group(struct ks_worker *w)
 {
     if (w->pid > 0) {
-        if (w->inner_fd >= 0 && syscall(SYS_pidfd_send_signal, w->inner_fd, SIGKILL, NULL, 0) == 0)
+        if (inner_kill(w))
             await_end(w->pid);
         kill(-w->pid, SIGKILL);
         kill(w->pid, SIGKILL);
@@ -187,6 +146,18 @@ void ks_worker_stop(struct ks_worker *w)
         munmap(w->shm, w->shm_bytes);
     ks_str_release(&w->device_text);
     free(w);
+}
+
+void ks_worker_condemn(struct ks_worker *w)
+{
+    if (w && w->pid > 0)
+        (void)inner_kill(w);
+}
+
+bool ks_worker_ends(const struct ks_worker *w)
+{
+    struct pollfd p = {.fd = w->fd, .events = POLLIN};
+    return w->pid <= 0 || poll(&p, 1, 0) != 0; /* it speaks when it is asked, and at its end */
 }
 
 unsigned char *ks_worker_shm(struct ks_worker *w)
@@ -292,23 +263,25 @@ static ssize_t reply_read(struct ks_worker *w, struct ks_wire_reply *reply, bool
     return got;
 }
 
-enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
-                           struct ks_err *err)
+static enum ks_code command_send(struct ks_worker *w, struct ks_wire_command *c, struct ks_err *err)
 {
-    const char *during = ks_wire_op_text((enum ks_wire_op)c->op);
-    if (w->lane.remote) {
-        enum ks_code code = ks_lane_ask(&w->lane, c, timeout_ms, ret_reply, err);
-        w->last_wall_ns = w->lane.wall_ns;
-        return code;
-    }
     if (w->pid <= 0)
         return ks_fail(err, KS_ERR_PROTOCOL, "ask a worker that is gone");
     c->magic = KS_WIRE_MAGIC;
     c->seq = ++w->seq;
     size_t bytes = ks_wire_command_bytes((enum ks_wire_op)c->op);
-    int64_t start_ns = ks_clock_ns(), deadline_ns = start_ns + timeout_ms * 1000000;
+    w->asked_ns = ks_clock_ns();
     if (send(w->fd, c, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
-        return explain_death(w, during, err);
+        return explain_death(w, ks_wire_op_text((enum ks_wire_op)c->op), err);
+    return KS_OK;
+}
+
+/* The answer to the last command. */
+static enum ks_code reply_await(struct ks_worker *w, enum ks_wire_op op, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
+                                struct ks_err *err)
+{
+    const char *during = ks_wire_op_text(op);
+    int64_t deadline_ns = w->asked_ns + timeout_ms * 1000000;
     struct ks_wire_reply reply;
     for (;;) {
         struct pollfd p = {.fd = w->fd, .events = POLLIN};
@@ -325,23 +298,99 @@ enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64
         }
         if (n <= 0)
             continue;
-        ssize_t got = reply_read(w, &reply, c->op == KS_OP_HELLO);
+        ssize_t got = reply_read(w, &reply, op == KS_OP_HELLO);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got <= 0)
             return explain_death(w, during, err);
-        if (got != (ssize_t)sizeof reply || reply.magic != KS_WIRE_MAGIC || reply.seq != c->seq || reply.op != c->op ||
+        if (got != (ssize_t)sizeof reply || reply.magic != KS_WIRE_MAGIC || reply.seq != w->seq || reply.op != (uint32_t)op ||
             reply.code >= KS_N_CODES) {
             kill_group(w);
             return ks_fail(err, KS_ERR_PROTOCOL, "the worker's answer to the %s is not one", during);
         }
         break;
     }
-    w->last_wall_ns = ks_clock_ns() - start_ns;
+    w->last_wall_ns = ks_clock_ns() - w->asked_ns;
     reply.text[sizeof reply.text - 1] = 0;
     if (reply.code != KS_OK)
         return ks_fail(err, (enum ks_code)reply.code, "%s", reply.text);
     *ret_reply = reply;
+    return KS_OK;
+}
+
+enum ks_code ks_worker_ask(struct ks_worker *w, struct ks_wire_command *c, int64_t timeout_ms, struct ks_wire_reply *ret_reply,
+                           struct ks_err *err)
+{
+    if (w->lane.remote) {
+        enum ks_code code = ks_lane_ask(&w->lane, c, timeout_ms, ret_reply, err);
+        w->last_wall_ns = w->lane.wall_ns;
+        return code;
+    }
+    KS_TRY(command_send(w, c, err));
+    return reply_await(w, (enum ks_wire_op)c->op, timeout_ms, ret_reply, err);
+}
+
+enum ks_code ks_worker_launch(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
+{
+    KS_AUTO_FD int shm_fd = memfd_create("kscc", MFD_CLOEXEC);
+    int pair[2];
+    if (shm_fd < 0 || ftruncate(shm_fd, (off_t)opt->hello.shm_bytes) != 0)
+        return ks_fail_errno(err, KS_ERR_IO, "make shared memory of %llu bytes", (unsigned long long)opt->hello.shm_bytes);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return ks_fail_errno(err, KS_ERR_IO, "make a socket pair");
+    struct ks_worker *w = ks_xcalloc(1, sizeof *w);
+    w->fd = pair[0];
+    w->inner_fd = -1;
+    setsockopt(w->fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)); /* who answers, in our numbers */
+    w->shm_bytes = opt->hello.shm_bytes;
+    w->memory_limit_bytes = opt->memory_limit_bytes;
+    w->shm = mmap(NULL, w->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
+    enum ks_code code;
+    if (w->shm == MAP_FAILED) {
+        w->shm = NULL;
+        code = ks_fail_errno(err, KS_ERR_IO, "map shared memory");
+    } else {
+        if (opt->walls != KS_WALLS_PLAIN)
+            ks_cgroup_make(opt->memory_limit_bytes ? opt->memory_limit_bytes + opt->hello.shm_bytes : 0, &w->cgroup);
+        code = spawn(w, opt, pair[1], shm_fd, err);
+    }
+    close(pair[1]);
+    if (code == KS_OK) {
+        struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+        c->op = KS_OP_HELLO;
+        c->u.hello = opt->hello;
+        code = command_send(w, c, err);
+        free(c);
+    }
+    if (code != KS_OK) {
+        ks_worker_stop(w);
+        return ks_wrap(err, "start a worker");
+    }
+    *ret_worker = w;
+    return KS_OK;
+}
+
+enum ks_code ks_worker_await(struct ks_worker *w, int64_t timeout_ms, struct ks_err *err)
+{
+    struct ks_wire_reply reply;
+    KS_TRY(reply_await(w, KS_OP_HELLO, timeout_ms, &reply, err));
+    ks_worker_text(w, &reply, &w->device_text);
+    if (!ks_cgroup_used(&w->cgroup))
+        ks_cgroup_end(&w->cgroup);
+    return KS_OK;
+}
+
+enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err)
+{
+    struct ks_worker *w;
+    if (opt->remote)
+        return start_elsewhere(opt, ret_worker, err);
+    KS_TRY(ks_worker_launch(opt, &w, err));
+    if (ks_worker_await(w, opt->timeout_ms, err) != KS_OK) {
+        ks_worker_stop(w);
+        return ks_wrap(err, "start a worker");
+    }
+    *ret_worker = w;
     return KS_OK;
 }
 

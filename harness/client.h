@@ -34,6 +34,14 @@ const char *ks_walls_text(enum ks_worker_walls walls);
 struct ks_worker;
 
 KS_NODISCARD enum ks_code ks_worker_start(const struct ks_worker_options *opt, struct ks_worker **ret_worker, struct ks_err *err);
+/* The two halves of it.  Whoever launches waits or stops; the worker may be asked when the wait has ended well. */
+KS_NODISCARD enum ks_code ks_worker_launch(const struct ks_worker_options *opt, struct ks_worker **ret_worker,
+                                           struct ks_err *err);
+KS_NODISCARD enum ks_code ks_worker_await(struct ks_worker *w, int64_t timeout_ms, struct ks_err *err);
+/* Kills the worker without waiting for its end; ks_worker_stop follows. */
+void ks_worker_condemn(struct ks_worker *w);
+/* Its end of the socket is closed, or it has ended. */
+bool ks_worker_ends(const struct ks_worker *w);
 /* Kills when it does not end by itself at once, reaps, frees.  NULL-safe. */
 void ks_worker_stop(struct ks_worker *w);
 

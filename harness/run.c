@@ -147,19 +147,15 @@ static enum ks_code worker_start(struct ks_session *s, struct ks_worker_options 
     return code;
 }
 
-enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err *err)
+static void worker_options(const struct ks_session *s, const struct ks_built *built, struct ks_worker_options *o)
 {
-    if (ks_worker_alive(arm->worker))
-        return KS_OK;
-    ks_arm_stop(arm);
-    struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);
     KS_AUTO_STR struct ks_str registers = KS_STR_INIT;
-    if (arm->built)
-        ks_built_registers(arm->built, &registers);
+    if (built)
+        ks_built_registers(built, &registers);
     o->program = s->worker_path;
     o->remote = s->opt.remote;
     o->memory_limit_bytes = s->opt.memory_limit_bytes;
-    o->timeout_ms = 60000;
+    o->timeout_ms = KS_WORKER_START_MS;
     o->hello.device = s->opt.device;
     snprintf(o->hello.arch, sizeof o->hello.arch, "%s", s->opt.arch);
     if (s->runtime_path)
@@ -169,6 +165,28 @@ enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err
     o->hello.arena_bytes = s->arena_bytes;
     o->hello.shm_bytes = s->shm_bytes;
     o->hello.cpu_limit_s = s->opt.trial_timeout_ms > 0 ? (uint64_t)s->opt.trial_timeout_ms / 1000 * 64 + 60 : 0;
+}
+
+enum ks_code ks_worker_of_session(struct ks_session *s, struct ks_worker **ret, struct ks_err *err)
+{
+    struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);
+    worker_options(s, NULL, o);
+    o->walls = s->walls;
+    enum ks_code code = ks_worker_launch(o, ret, err);
+    free(o);
+    return code;
+}
+
+enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err *err)
+{
+    if (ks_worker_alive(arm->worker))
+        return KS_OK;
+    ks_arm_stop(arm);
+    arm->worker = ks_standby_take(s);
+    if (arm->worker)
+        return KS_OK;
+    struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);
+    worker_options(s, arm->built, o);
     enum ks_code code = worker_start(s, o, &arm->worker, err);
     free(o);
     return code;

@@ -154,6 +154,7 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     ks_session_enter(s, false);
     KS_TRY(device_describe(s, err));
     ks_session_leave(s);
+    ks_standby_allow(s);
     KS_TRY(ks_cases_make(s, 0, s->cases, &s->n_cases, err));
     KS_TRY(ks_selftest(s, err));
     ks_capture_baseline(s);
@@ -213,7 +214,9 @@ void ks_session_free(struct ks_session *s)
 {
     if (!s)
         return;
+    ks_grave_wait(s);
     ks_arm_stop(&s->base);
+    ks_standby_drop(s);
     ks_device_lock_close(&s->lock);
     ks_cases_release(s->cases, s->n_cases);
     for (size_t i = 0; i < s->n_builds; i++)
@@ -278,6 +281,10 @@ static void arm_end(struct ks_trial *t)
     if (!t->arm.worker)
         return;
     ks_trial_enter(t, false);
+    if (t->s->standby_allowed) { /* and the lock with it */
+        ks_arm_bury(t->s, &t->arm);
+        return;
+    }
     ks_arm_stop(&t->arm);
     ks_session_leave(t->s);
 }
@@ -316,6 +323,7 @@ static void judge(struct ks_trial *t, struct ks_build_job *job, const char *sour
     if (ks_verdict_failed_gate(t->v) != KS_N_GATES) /* such an object is never linked or loaded */
         return;
     bool emulated = s->opt.device == KS_DEVICE_EMULATED;
+    t->ran = true;
     gate_run(t, KS_GATE_NUMERICS, ks_gate_numerics);
     if (emulated && t->v->gates[KS_GATE_ADMISSION].state != KS_GATE_FAIL) /* why a wrong answer is wrong, if a check can tell */
         gate_run(t, KS_GATE_SAFETY, ks_gate_safety);
@@ -325,6 +333,8 @@ static void judge(struct ks_trial *t, struct ks_build_job *job, const char *sour
     if (ks_verdict_failed_gate(t->v) == KS_N_GATES) {
         ks_trial_enter(t, true);
         gate_run(t, KS_GATE_TIME, ks_gate_time);
+        if (!t->arm.worker) /* it did not start again */
+            ks_session_leave(s);
     }
     arm_end(t);
     if (!emulated && ks_verdict_failed_gate(t->v) == KS_N_GATES) /* sanitizers take seconds: only for what would be accepted */
@@ -348,6 +358,7 @@ static void worker_early(struct ks_trial *t)
     struct ks_err ignored;
     ks_trial_enter(t, false);
     enum ks_code code = ks_arm_open(t->s, &t->arm, &ignored);
+    ks_standby_fill(t->s);
     ks_session_leave(t->s);
     (void)code;
 }
@@ -390,6 +401,11 @@ static enum ks_code trial_once(struct ks_session *s, const char *source, size_t 
     arm_end(&t);
     v.device_ns = (int64_t)(s->busy_ns - busy_ns);
     v.outcome = outcome(&v);
+    if (v.outcome == KS_OUTCOME_REJECTED && t.ran) { /* a device that a candidate has hurt is opened anew */
+        ks_trial_enter(&t, false);
+        ks_standby_drop(s);
+        ks_session_leave(s);
+    }
     v.wall_ns = ks_clock_ns() - start_ns;
     if (fresh)
         ks_cases_release(fresh, t.n_cases);

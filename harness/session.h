@@ -94,7 +94,9 @@ struct ks_session_options {
     double delta;             /* gate: lower bound must exceed 1 + delta */
     double regress_limit;     /* no timing point below 1 - this */
     int64_t trial_timeout_ms;
-    size_t memory_limit_bytes;         /* host memory of a worker */
+    size_t memory_limit_bytes; /* host memory of a worker */
+    bool look_twice; /* GPU: no trial is decided at the first look, so that what starting the processes anew costs can be measured
+                      */
     int64_t sample_thread_insts;       /* emulated: budget per timed launch */
     bool line_bytes;                   /* emulated: the profile counts the different bytes of every source line */
     const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders;

@@ -81,6 +81,17 @@ struct ks_arm {
     bool loaded;                  /* the worker has the object */
 };
 
+#define KS_MAX_STANDBY     2
+#define KS_WORKER_START_MS 60000
+
+/* A worker that a thread waits for, and its share of the device's lock. */
+struct ks_grave {
+    bool used;
+    pthread_t thread;
+    struct ks_worker *worker;
+    struct ks_device_lock lock;
+};
+
 struct ks_session {
     struct ks_session_options opt; /* owns its strings through `arena` */
     struct ks_arena arena;
@@ -108,7 +119,11 @@ struct ks_session {
     int64_t waited_ns;          /* for the lock, so far */
     enum ks_worker_walls walls; /* around a worker, once walls_known */
     bool walls_known;
-    struct ks_str walls_why;  /* what the device said behind those that were tried and left */
+    struct ks_str walls_why; /* what the device said behind those that were tried and left */
+    bool standby_allowed;
+    struct ks_worker *standby[KS_MAX_STANDBY]; /* the one that was started first is first */
+    size_t n_standby;
+    struct ks_grave grave;
     double busy_ns;           /* of the GPU in calls and their preparation, so far */
     bool base_changes_device; /* the original leaves limits or attributes of the GPU changed */
     bool base_varies;         /* its answers differ in bits from run to run */
@@ -127,6 +142,8 @@ void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t
 KS_NODISCARD enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_arm_start(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);
 void ks_arm_stop(struct ks_arm *arm);
+/* Starts a worker of the session behind the walls that are known to do, without waiting for it (ks_worker_await). */
+KS_NODISCARD enum ks_code ks_worker_of_session(struct ks_session *s, struct ks_worker **ret, struct ks_err *err);
 KS_NODISCARD enum ks_code ks_arm_configure(struct ks_session *s, struct ks_arm *arm, const struct ks_wire_config *config,
                                            struct ks_err *err);
 struct ks_run_options {
@@ -183,6 +200,7 @@ struct ks_trial {
     struct ks_verdict *v;
     int64_t deadline_ns;
     bool confirm;
+    bool ran;   /* the candidate's code */
     bool stuck; /* a call did not end, or cannot be emulated */
     struct ks_case *cases;
     size_t n_cases;
@@ -198,6 +216,16 @@ size_t ks_cases_choose(const struct ks_session *s, const struct ks_case *cases, 
 /* One call in another order; its outputs against the baseline's.  KS_OK also when they differ: then `what` says how. */
 KS_NODISCARD enum ks_code ks_order_run(struct ks_session *s, struct ks_arm *arm, const struct ks_case *k,
                                        enum ks_wire_order order, int64_t timeout_ms, struct ks_str *what, struct ks_err *err);
+
+/* standby.c, GPU.  Callers of fill hold their share of the device's lock. */
+void ks_standby_allow(struct ks_session *s);
+void ks_standby_fill(struct ks_session *s);
+/* The one that has waited longest; NULL: none. */
+struct ks_worker *ks_standby_take(struct ks_session *s);
+void ks_standby_drop(struct ks_session *s);
+/* Kills the arm's worker and leaves the rest to a thread, with s->lock as it is held: the session's is another one afterwards. */
+void ks_arm_bury(struct ks_session *s, struct ks_arm *arm);
+void ks_grave_wait(struct ks_session *s);
 
 /* capture.c: the call recorded into a graph, which is then launched.  What the original allows, a candidate must. */
 void ks_capture_baseline(struct ks_session *s);

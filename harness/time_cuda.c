@@ -172,6 +172,8 @@ static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, b
 /* Other processes, started in the other order. */
 static enum ks_code restart(struct ks_session *s, struct ks_arm *candidate, bool *candidate_first, struct ks_err *err)
 {
+    ks_worker_condemn(s->base.worker); /* both end at once */
+    ks_worker_condemn(candidate->worker);
     ks_arm_stop(&s->base);
     ks_arm_stop(candidate);
     *candidate_first = !*candidate_first;
@@ -355,6 +357,8 @@ static bool decided(const struct ks_trial *t, const struct pairs *p, double conf
 {
     double delta = t->s->opt.delta;
     struct ks_series series = pairs_series(p, 1);
+    if (look == 0 && t->s->opt.look_twice)
+        return false;
     struct ks_interval v = ks_stats_ratio(&series, 1 - (1 - confidence) / N_LOOKS, 1);
     return v.lo > 1 + 2 * delta || v.hi < 1 + delta / 2 || ((look > 0 || t->confirm) && log(v.hi / v.lo) < 0.005);
 }
