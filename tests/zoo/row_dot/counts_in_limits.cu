@@ -1,4 +1,4 @@
-// zoo: reject safety #9 -- counts its calls in the limits of kernels of its own, read by launches that are refused
+// zoo: reject safety gpu=interface #9 -- counts its calls in the limits of kernels of its own, read by launches that are refused
 #include <cuda_runtime.h>
 
 __global__ void __launch_bounds__(256)

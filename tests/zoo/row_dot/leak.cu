@@ -1,4 +1,4 @@
-// zoo: reject safety #22 -- takes memory in every call and gives none back
+// zoo: reject safety gpu=interface #22 -- takes memory in every call and gives none back
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)

@@ -1,4 +1,4 @@
-// zoo: reject safety #9 -- the host reads device memory that the call before freed, in the stream's order
+// zoo: reject safety gpu=interface #9 -- the host reads device memory that the call before freed, in the stream's order
 #include <cuda_runtime.h>
 
 __global__ void __launch_bounds__(256)
