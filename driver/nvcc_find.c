@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -39,6 +40,19 @@ static const char *started_as(void)
     return name ? name : "";
 }
 
+/* "kscc" as the last part of a word's path: a folder of that name on the way to another program does not count. */
+static bool names_self(const char *text, size_t n)
+{
+    static const char name[] = "kscc";
+    const size_t len = sizeof(name) - 1;
+    for (const char *at = text; (at = memmem(at, n - (size_t)(at - text), name, len)); at++) {
+        char before = at > text ? at[-1] : ' ', after = at + len < text + n ? at[len] : ' ';
+        if (!isalnum((unsigned char)before) && !strchr("_-.", before) && !isalnum((unsigned char)after) && !strchr("_-./", after))
+            return true;
+    }
+    return false;
+}
+
 /* A script that runs kscc, and is called nvcc, would be run by kscc for ever. */
 static bool is_script_for_self(const char *path)
 {
@@ -47,7 +61,7 @@ static bool is_script_for_self(const char *path)
     size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
     if (f)
         fclose(f);
-    return n > 2 && memcmp(text, "#!", 2) == 0 && memmem(text, n, "kscc", 4);
+    return n > 2 && memcmp(text, "#!", 2) == 0 && names_self(text, n);
 }
 
 bool ks_nvcc_is_self(const char *path)

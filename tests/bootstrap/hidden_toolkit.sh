@@ -33,10 +33,14 @@ check "the object links and runs right" env PATH=$hidden_path NVCC="$root/bin/nv
 check "the analyzer parses with its headers" env PATH=$hidden_path "$build/bin/kscc" analyze --kscc-nvcc="$root/bin/nvcc" kernels/examples/transpose.cu
 
 # Links to an installed toolkit's headers in /usr/local/include would lend it what the wheels lack.
+headers_alone() { unshare -rm sh -c 'mount -t tmpfs none /usr/local/include && PATH=$0 && exec "$@"' "$hidden_path" "$build/bin/kscc" "$@"; }
+doctor_is_content() { headers_alone doctor --kscc-nvcc="$root/bin/nvcc" | tee /dev/stderr | grep -q '^ok .*parses a kernel'; }
+same_remarks() { # same_remarks EXAMPLE: with these headers as with the installed toolkit's
+    diff <("$build/bin/kscc" analyze "kernels/examples/$1.cu" 2>&1) <(headers_alone analyze --kscc-nvcc="$root/bin/nvcc" "kernels/examples/$1.cu" 2>&1)
+}
 if unshare -rm true 2>/dev/null; then
-    check "doctor finds the analyzer right with these headers alone" unshare -rm sh -c \
-        'mount -t tmpfs none /usr/local/include && PATH=$1 "$2" doctor --kscc-nvcc="$3" | tee /dev/stderr | grep -q "^ok .*parses a kernel"' \
-        - "$hidden_path" "$build/bin/kscc" "$root/bin/nvcc"
+    check "doctor finds the analyzer right with these headers alone" doctor_is_content
+    for example in attention matmul reduction; do check "the same remarks on $example with them" same_remarks $example; done
 else
     echo "not looked at: the headers alone (no user namespace here)"
 fi

@@ -33,6 +33,6 @@ bash complete.sh || fail "bash does not complete"
 for shell in zsh fish; do ! command -v $shell >/dev/null || $shell -n $shell.txt || fail "$shell does not read its completion"; done
 for page in kscc.1 "$(dirname "$KSCC")"/../help/man*/*; do
   [ -e "$page" ] || continue
-  groff -man -ww -z -Tutf8 "$page" 2>warnings
+  groff -t -man -ww -W break -rLL=140n -z -Tutf8 "$page" 2>warnings
   [ ! -s warnings ] || fail "$page: $(head -3 warnings)"
 done

@@ -27,3 +27,15 @@ grep -qx "$PWD/other/bin/nvcc" log || fail "the shim does not lead to the toolki
 # No usage is guessed.
 run "$KSCC" shim
 expect_status 2
+# A script named nvcc that runs kscc is no nvcc; a folder named kscc on the way to another program does not make it one.
+mkdir -p wrap kscc/bin
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$KSCC" >wrap/nvcc
+chmod +x wrap/nvcc
+run "$KSCC" --kscc-nvcc="$PWD/wrap/nvcc" -c a.cu
+expect_status 127
+expect_err "it is kscc"
+fake_nvcc kscc/bin
+printf '#!/bin/sh\nexec "%s/kscc/bin/nvcc" "$@"\n' "$PWD" >wrap/nvcc
+FAKE_LOG=$PWD/wrapped run "$KSCC" --kscc-nvcc="$PWD/wrap/nvcc" -c a.cu
+expect_status 0
+grep -q 'kscc/bin/nvcc' wrapped || fail "the wrapper was not run"
