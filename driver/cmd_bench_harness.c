@@ -58,7 +58,7 @@ static const struct ks_signature signature = {
     .entry = "settle", .symbol = "_Z6settlePKfPfiP11CUstream_st", .params = params, .n_params = 4, .returns_void = true};
 
 struct bench {
-    bool cuda, look_twice;
+    bool cuda, look_twice, standby;
     char arch[16], name[256];
     struct ks_arena arena;
     char *work; /* owned */
@@ -105,6 +105,7 @@ static enum ks_code session_open(struct bench *b, const char *nvcc, struct ks_er
                                    .delta = 0.02,
                                    .regress_limit = 0.01,
                                    .look_twice = b->look_twice,
+                                   .standby = b->standby,
                                    .trial_timeout_ms = 120000};
     return ks_session_new(&o, &b->session, err);
 }
@@ -182,6 +183,7 @@ int ks_cmd_bench_harness(char *const *argv)
     if (!ks_command_args(argv, &s, &words))
         return 2;
     b.look_twice = ks_command_flag(&words, "--second-look");
+    b.standby = ks_command_flag(&words, "--standby");
     long n = words.n ? strtol(words.v[0], NULL, 10) : DEFAULT_TRIALS;
     if (words.n > 1 || n < 1 || n > MAX_TRIALS)
         return ks_command_usage("bench-harness");

@@ -13,8 +13,8 @@
 void ks_standby_allow(struct ks_session *s)
 {
     double memory = ks_json_get_num(s->device, "memory_bytes", 0);
-    s->standby_allowed = s->opt.device == KS_DEVICE_CUDA && !s->opt.remote && s->walls_known && s->walls != KS_WALLS_PLAIN &&
-                         (double)s->arena_bytes * (2 + KS_MAX_STANDBY) <= memory / 4;
+    s->standby_allowed = s->opt.standby && s->opt.device == KS_DEVICE_CUDA && !s->opt.remote && s->walls_known &&
+                         s->walls != KS_WALLS_PLAIN && (double)s->arena_bytes * (2 + KS_MAX_STANDBY) <= memory / 4;
 }
 
 void ks_standby_fill(struct ks_session *s)
