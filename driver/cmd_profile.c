@@ -60,6 +60,7 @@ static enum ks_code profile_entry(const struct ks_looked *l, const struct ks_con
                                    .source = l->unit.source,
                                    .source_len = l->unit.source_len,
                                    .nvcc_argv = l->unit.build_argv.v,
+                                   .toolkit_dir = l->unit.toolkit_path,
                                    .input_index = l->unit.input_index,
                                    .contract = c,
                                    .signature = &signature,

@@ -193,7 +193,7 @@ static void confine(struct emitter *e)
     ks_path_join(&worker, ks_str_cstr(&bin), "kscc-worker");
     e->unconfined = !ks_file_is_executable(worker.data);
     e->bin_dir = ks_arena_strdup(e->u->arena, ks_str_cstr(&bin));
-    struct ks_session_options opt = {.nvcc_argv = e->u->build_argv.v, .work_dir = e->dir};
+    struct ks_session_options opt = {.nvcc_argv = e->u->build_argv.v, .toolkit_dir = e->u->toolkit_path, .work_dir = e->dir};
     ks_confine_paths(&opt, NULL, &e->confined_to);
     for (size_t i = 0; i < e->u->includes.n; i++)
         ks_confine_add(&e->confined_to, e->u->includes.v[i]);

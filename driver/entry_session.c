@@ -90,6 +90,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .source = u->source,
         .source_len = u->source_len,
         .nvcc_argv = u->build_argv.v,
+        .toolkit_dir = u->toolkit_path,
         .input_index = u->input_index,
         .contract = contract,
         .signature = signature,

@@ -148,6 +148,8 @@ static void add_dependencies(struct ks_args *out, const char *deps_path)
 void ks_confine_paths(const struct ks_session_options *opt, const char *deps_path, struct ks_args *out)
 {
     add_installation(out, opt->nvcc_argv[0]);
+    if (opt->toolkit_dir && is_installation(opt->toolkit_dir))
+        add(out, opt->toolkit_dir);
     for (size_t i = 1; opt->nvcc_argv[i]; i++) {
         const char *w = opt->nvcc_argv[i], *next = opt->nvcc_argv[i + 1];
         if ((strcmp(w, "-ccbin") == 0 || strcmp(w, "--compiler-bindir") == 0) && next)

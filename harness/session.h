@@ -81,6 +81,8 @@ struct ks_session_options {
     size_t source_len;
     char *const
         *nvcc_argv; /* the user's compile line as nvcc would get it (argv[0] = real nvcc, baseline flags, input file, -o ...) */
+    const char
+        *toolkit_dir;   /* where nvcc says its toolkit is (argv[0] may be a wrapper): builds may read it; NULL: beside argv[0] */
     size_t input_index; /* which word of nvcc_argv is the input file */
     const struct ks_contract *contract;
     const struct ks_signature *signature;
