@@ -5,19 +5,27 @@
  */
 #include "kernels/flash_attention/launch.cuh"
 
-/* warpgroups, keys a block, stages, ordered, slices of Q in registers, early exponentials, keep S, early S, staged O, look:
- * layout.cuh */
+/* warpgroups, keys a block, stages, ordered, slices of Q in registers, early exponentials, keep S, early S, staged O, look, walk,
+ * turned: layout.cuh */
 template <typename T, int D, bool CAUSAL> struct fa_choice;
-template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, 0, 0, 8, false, false, true, true> {};
-template <typename T> struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, 0, 0, 8, false, false, false, true> {};
+template <typename T> struct fa_choice<T, 64, false> : fa_config<T, 64, false, 4, 64, 6, 0, 0, 8, false, false, true, true> {
+};
+template <typename T>
+struct fa_choice<T, 64, true> : fa_config<T, 64, true, 4, 64, 6, 0, 0, 8, false, false, false, true, true, true> {
+};
 template <typename T, bool CAUSAL>
-struct fa_choice<T, 128, CAUSAL> : fa_config<T, 128, CAUSAL, 3, 64, 4, CAUSAL ? 0 : 2, 0, 8, false, false, true> {};
+struct fa_choice<T, 128, CAUSAL>
+    : fa_config<T, 128, CAUSAL, 3, 64, 4, CAUSAL ? 0 : 2, 0, 8, false, false, true, false, false, CAUSAL> {
+};
 template <typename T, bool CAUSAL>
-struct fa_choice<T, 256, CAUSAL> : fa_config<T, 256, CAUSAL, 2, 64, 2, CAUSAL ? 0 : 2, 0, 7, false, true> {};
+struct fa_choice<T, 256, CAUSAL> : fa_config<T, 256, CAUSAL, 2, 64, 2, CAUSAL ? 0 : 2, 0, 7, false, true, false, false, !CAUSAL> {
+};
 
 /* head_dim 64, many keys: fewer and larger blocks cost fewer barriers, S is kept; with few keys they waste more of their
  * tiles. */
-template <typename T, bool CAUSAL> struct fa_long_64 : fa_config<T, 64, CAUSAL, 3, 96, 4, 0, 1, 8, true, false, false, true> {};
+template <typename T, bool CAUSAL>
+struct fa_long_64 : fa_config<T, 64, CAUSAL, 3, 96, 4, 0, 1, 8, true, false, false, true, true, CAUSAL> {
+};
 static constexpr int FA_LONG_KEYS = 12288; /* measured: 4096, and causal 8192, are better off without */
 
 template <typename T, int D, bool CAUSAL>

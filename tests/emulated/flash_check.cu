@@ -124,14 +124,24 @@ static void check(const shape &c)
 int main(int argc, char **argv)
 {
     const shape shapes[] = {
-        {1, 64, 64, 1, 1, 64, true, false, false},    {1, 100, 130, 2, 1, 64, false, false, false},
-        {1, 192, 200, 2, 2, 128, true, true, false},  {2, 70, 150, 1, 1, 128, false, false, true},
-        {1, 128, 160, 1, 1, 256, true, false, false}, {1, 130, 130, 1, 1, 64, true, true, false},
-        {1, 65, 100, 1, 1, 256, false, true, false},  {2, 300, 330, 2, 1, 256, true, true, true},
-        {2, 300, 330, 2, 1, 256, true, false, true},  {1, 700, 330, 2, 2, 128, true, true, true},
-        {2, 700, 330, 2, 1, 128, true, false, false}, {2, 400, 330, 2, 1, 64, true, false, false},
-        {1, 500, 500, 2, 2, 64, true, true, true},    {1, 130, 12300, 4, 1, 64, true, false, true},
+        {1, 64, 64, 1, 1, 64, true, false, false},
+        {1, 100, 130, 2, 1, 64, false, false, false},
+        {1, 192, 200, 2, 2, 128, true, true, false},
+        {2, 70, 150, 1, 1, 128, false, false, true},
+        {1, 128, 160, 1, 1, 256, true, false, false},
+        {1, 130, 130, 1, 1, 64, true, true, false},
+        {1, 65, 100, 1, 1, 256, false, true, false},
+        {2, 300, 330, 2, 1, 256, true, true, true},
+        {2, 300, 330, 2, 1, 256, true, false, true},
+        {1, 700, 330, 2, 2, 128, true, true, true},
+        {2, 700, 330, 2, 1, 128, true, false, false},
+        {2, 400, 330, 2, 1, 64, true, false, false},
+        {1, 500, 500, 2, 2, 64, true, true, true},
+        {1, 130, 12300, 4, 1, 64, true, false, true},
         {1, 70, 12350, 4, 4, 64, false, true, false},
+        /* a CTA's second tile goes to the warpgroups the other way round */
+        {1, 600, 600, 3, 3, 64, false, true, true},
+        {1, 400, 450, 3, 3, 128, false, true, true},
     };
     const shape more[] = {{1, 64, 1600, 1, 1, 64, true, false, false}, {2, 300, 513, 4, 2, 128, true, true, true}};
     for (const shape &s : shapes)

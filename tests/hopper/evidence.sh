@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# What the Hopper attention kernel's README says of runs on an H200 follows from what is committed of them: the table from the rounds, the
+# README's means from the table, the steps taken through kscc try from their trace.
+#
+#   evidence.sh KSCC      Closing line: N passed, N failed.
+set -u
+kscc=$(realpath "$1")
+cd "$(dirname "$0")/../.." || exit 2
+here=kernels/flash_attention
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+check() { # check NAME STATUS
+    if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED $1"; fi
+}
+
+python3 $here/bench.py --from-raw --raw docs/results/fa_hopper_v12_rounds.json.gz --baseline $here/baselines_fa3_h200.tsv --out "$work/t.tsv" >"$work/report"
+check "bench.py takes the rounds" $?
+cmp "$work/t.tsv" docs/results/fa_hopper_h200.tsv
+check "the rounds give fa_hopper_h200.tsv" $?
+for row in all "type bf16" "type fp16"; do
+    means=$(sed -n "0,/^$row  *\([0-9]*\)  *[0-9.]*  *\([0-9.]*\)  *\([0-9.]*\)  *\([0-9.]*\)$/s//| \1 | \2 | \3 | \4 |/p" "$work/report" | head -n 1)
+    [ -n "$means" ] && grep -qF "$means" $here/README.md
+    check "the README has $row: $means" $?
+done
+
+python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' $here/trace/sitting_h200.tar.xz "$work/trace"
+check "the trace unpacks" $?
+set -- "$work"/trace/s/store/sittings/*
+"$kscc" trace show "$1" >"$work/show" && "$kscc" trace stats --json "$1" >"$work/stats"
+check "kscc trace reads it" $?
+python3 - "$1" "$work" <<'P'
+import hashlib, json, sys
+sitting, work = sys.argv[1:]
+events = [json.loads(l) for l in open(sitting + "/trace.jsonl")]
+digest = lambda path: hashlib.sha256(open(path, "rb").read()).hexdigest()
+assert events[0]["ev"] == "start" and events[0]["source"] == digest(sitting + "/original/flash.cu")
+device = events[0]["device"]
+assert device["kind"] == "cuda" and device["name"] == "NVIDIA H200" and not device["modelled"], device
+proposals = {e["candidate"]: e for e in events if e["ev"] == "proposal"}
+verdicts = [e for e in events if e["ev"] == "verdict"]
+assert len(verdicts) == len(proposals) == json.load(open(work + "/stats"))["trials"] == 2
+for e in verdicts:
+    p, gates = proposals[e["candidate"]], e["verdict"]["gates"]
+    assert p["hypothesis"] and p["layer"] and p["predicted"] > 1 and p["diff"], p
+    assert e["verdict"]["outcome"] == "accepted" and gates["time"]["details"]["modelled"] is False
+    assert all(g["state"] == "pass" for n, g in gates.items() if n != "policy"), gates
+assert verdicts[-1]["candidate"] == digest(work + "/trace/s/flash.cu")
+replay = json.load(open(work + "/trace/replay.json"))
+assert replay["device"]["name"] == "NVIDIA H200" and replay["accepted"] == replay["hold"] == 1, replay
+assert replay["edits"][0]["candidate"] == verdicts[0]["candidate"] and replay["edits"][0]["holds"]
+P
+check "two steps accepted on the H200, the first replayed" $?
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]
