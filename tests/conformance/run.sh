@@ -5,8 +5,10 @@
 #
 #   run.sh KSCC [-j JOBS] [-f FORM,FORM...] [-u USER] [PATTERN]
 #
-#   -f  how kscc is called: wrapper is itself (default); symlink, copy and hardlink are that under the name nvcc.  nvcc runs once for all.
-#   -u  run the cases as this user (root only)
+#   -f  how kscc is called: wrapper is itself (default); symlink, copy and hardlink are that under the name nvcc.  FORM@USER calls it as that
+#       user (one USER at most; as oneself, with a word about it, where that cannot be).  nvcc runs once for all forms; once more as USER where kscc as USER left something else than that,
+#       for then it is USER's nvcc that must agree.
+#   -u  run everything, nvcc too, as this user (root only)
 # Closing line: N passed, N failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,12 +23,22 @@ unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN GCC_COLORS MAKEFLAGS MFLAG
 T=$(mktemp -d "${TMPDIR:-/tmp}/kscc-conformance.XXXXXX") || exit 2
 trap 'chmod -R u+w "$T"; rm -rf "$T"' EXIT
 chmod 755 "$T"
-if [ -n "$user" ] && ! setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups test -x "$KSCC" 2>/dev/null; then
-    echo "skipped: cannot run $KSCC as $user (only root becomes somebody else, and every folder above it must let others in)"; exit 77
+owner=$user
+for form in $forms; do case $form in *@*) owner=${form#*@} ;; esac; done
+declare -a as=()
+become() { as=(); [ -z "$1" ] || as=(setpriv "--reuid=$1" "--regid=$(id -g "$1")" --clear-groups); }
+become "$owner"
+if [ -n "$owner" ] && ! "${as[@]}" test -x "$KSCC" 2>/dev/null; then
+    if [ -z "$user" ]; then # what can be had is had: the same forms by whoever we are
+        echo "not as $owner: cannot run $KSCC as that user (only root becomes somebody else, and every folder above it must let others in)"
+        forms=$(sed -E 's/@[^ ]*//g' <<<"$forms") owner=
+    else echo "skipped: cannot run $KSCC as $owner (only root becomes somebody else, and every folder above it must let others in)"; exit 77; fi
 fi
 mkdir "$T/results"
 declare -A called=()
 for form in $forms; do
+    form=${form%@*}
+    [ -z "${called[$form]:-}" ] || continue
     called[$form]=$T/$form/nvcc; mkdir "$T/$form"
     case $form in
     wrapper) called[$form]=$KSCC ;;
@@ -74,8 +86,8 @@ cp a.cu 'sp ace.cu'; cp a.cu noext; cp a.cu c.c sub
 gcc -c c.c -o oo.o && ar rcD libla.a oo.o && "$NVCC" -dc a.cu -o dca.o && "$NVCC" -w -dc st.cu -o dcst.o || exit 2
 for g in gcc g++; do
     printf '#!/bin/bash\n{ echo "== %s"; printf "%%s\\n" "$@"; env | grep -vE "^(_|SHLVL|PWD|OLDPWD|CC|WORK)=" | sort; } >>host.log\nexec /usr/bin/%s "$@"\n' $g $g >host/$g
-    # no bash: that one lives on after QUIT
-    printf '#!/bin/sh\ncase " $* " in *" -c "*) [ -e started ] || { : >started; sleep 2; } ;; esac\nexec /usr/bin/%s "$@"\n' $g >"slow_$g"
+    # no bash: that one lives on after QUIT.  It is busy until signal.sh lets it go on
+    printf '#!/bin/sh\ncase " $* " in *" -c "*) [ -e started ] || { : >started; for i in $(seq 400); do [ ! -e sent ] || break; sleep 0.05; done; } ;; esac\nexec /usr/bin/%s "$@"\n' $g >"slow_$g"
 done
 mkdir slow; mv slow_gcc slow/gcc; mv slow_g++ slow/g++; chmod +x host/* slow/*
 # sends a signal to the compiler (process) or its group while the host compiler is busy; prints how it ended
@@ -85,11 +97,12 @@ mkdir td; TMPDIR=$PWD/td setsid env --default-signal=INT,QUIT "$CC" -ccbin slow 
 exec 2>/dev/null
 for i in $(seq 1500); do [ -e started ] && break; sleep 0.02; done
 if [ $who = group ]; then kill -$signal -- -$p; else kill -$signal $p; fi
+case $who$signal in processINT | processQUIT) : >sent ;; esac # the compiler lives on; else the host compiler stays busy until all is seen
 { wait $p; st=$?; } 2>/dev/null; echo "status $st"; ls sig.o 2>/dev/null
 kill -KILL -- -$p 2>/dev/null; while pgrep -g $p -r R,S,D,T >/dev/null; do sleep 0.02; done
-rm -rf td started; exit 0
+rm -rf td started sent; exit 0
 S
-[ -z "$user" ] || chown -R "$user" "$T"
+[ -z "$owner" ] || chown -R "$owner" "$T"
 
 # ---- one case
 normal_text() {
@@ -103,13 +116,12 @@ fingerprint() {
     else normal_text <"$1" | sha256sum
     fi
 }
-run_with() { # run_with COMPILER RESULTS COMMAND
-    local before
-    rm -rf w ../before; cp -a "$fixtures" w
+run_with() { # run_with COMPILER RESULTS COMMAND USER; in a folder with nothing in it but earlier runs' leavings
+    chmod -R u+w .; find . -mindepth 1 -delete
+    cp -a "$fixtures" w
     cd w || return
     touch ../before
-    local -a as=()
-    [ -z "$user" ] || as=(setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups)
+    become "$4"
     CC=$1 timeout 100 "${as[@]}" bash -c "$3" >"$2.out" 2>"$2.err" </dev/null
     echo "status $?" >"$2.all"
     { echo "-- stdout"; normal_text <"$2.out"; echo "-- stderr"; normal_text <"$2.err"; echo "-- files"; } >>"$2.all"
@@ -118,20 +130,29 @@ run_with() { # run_with COMPILER RESULTS COMMAND
     chmod -R u+w .; cd ..
 }
 one() { # one NAME STATUS COMMAND
-    local dir=$T/case.$1 status form result=passed
-    mkdir "$dir"; [ -z "$user" ] || chown "$user" "$dir"
+    local dir=$T/case.$1 as_user=$T/results/$1.as status form who result=passed
+    local want=$T/results/$1.want got=$T/results/$1.got
+    mkdir "$dir"; [ -z "$owner" ] || chown "$owner" "$dir"
     cd "$dir" || return
-    run_with "$NVCC" "$dir/want" "$3"
-    status=$(sed -n '1s/status //p' want.all)
+    run_with "$NVCC" "$want" "$3" "$user"
+    status=$(sed -n '1s/status //p' "$want.all")
     if [ "$status" != "$2" ]; then
-        echo "FAILED $1: nvcc itself ends with $status, expected $2"; sed 1,2d want.all | head -5; result=failed
+        echo "FAILED $1: nvcc itself ends with $status, expected $2"; sed 1,2d "$want.all" | head -5; result=failed
     else
         for form in $forms; do
-            run_with "${called[$form]}" "$dir/got" "$3"
-            cmp -s want.all got.all && continue
-            echo "FAILED $1 ($form)"; diff want.all got.all | head -20; result=failed
+            who=$user; case $form in *@*) who=${form#*@} ;; esac
+            run_with "${called[${form%@*}]}" "$got" "$3" "$who"
+            cmp -s "$want.all" "$got.all" && continue
+            if [ "$who" != "$user" ]; then
+                run_with "$NVCC" "$as_user" "$3" "$who"
+                cmp -s "$as_user.all" "$got.all" && continue
+                echo "FAILED $1 ($form)"; diff "$as_user.all" "$got.all" | head -20; result=failed
+                continue
+            fi
+            echo "FAILED $1 ($form)"; diff "$want.all" "$got.all" | head -20; result=failed
         done
     fi
+    rm -f "$T/results/$1".*
     echo $result >"$T/results/$1"
     chmod -R u+w "$dir"; rm -rf "$dir"
 }
