@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/process.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,17 +20,6 @@ struct ks_ssh {
     char key[65];             /* of what is copied */
     struct ks_remote_via via;
 };
-
-bool ks_ssh_host_ok(const char *host)
-{
-    size_t n = strlen(host);
-    if (n == 0 || n > 255 || host[0] == '-')
-        return false;
-    for (const char *p = host; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr("_.-@:[]%", *p))
-            return false;
-    return true;
-}
 
 /* The words of ssh up to the host. */
 static void ssh_words(const struct ks_ssh *s, struct ks_args *a)
