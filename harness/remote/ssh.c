@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
