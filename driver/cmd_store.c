@@ -73,19 +73,6 @@ static int rebuild(const struct ks_store *store)
     return said(code, &err);
 }
 
-/* "500M": bytes; -1: no size. */
-static int64_t parse_size(const char *text)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    double v = strtod(text, &end);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    for (const char *u = units; unit && u <= unit; u++)
-        v *= 1024;
-    bool whole = *end == '\0' || (unit && (end[1] == '\0' || strcmp(end + 1, "B") == 0));
-    return end != text && whole && v >= 0 && v < 9e18 ? (int64_t)v : -1;
-}
-
 static int gc(const struct ks_store *store, const struct ks_args *words)
 {
     static const char option[] = "--max-size=";
@@ -93,7 +80,7 @@ static int gc(const struct ks_store *store, const struct ks_args *words)
     struct ks_err err;
     int64_t max_bytes = 0;
     if (words->n == 2 && ks_str_starts(words->v[1], option))
-        max_bytes = parse_size(words->v[1] + strlen(option));
+        max_bytes = ks_command_size(words->v[1] + strlen(option));
     if (words->n > 2 || max_bytes < 0 || (words->n == 2 && max_bytes == 0))
         return ks_command_usage("store");
     enum ks_code code = ks_store_gc(store, max_bytes, &r, &err);

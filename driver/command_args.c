@@ -57,6 +57,18 @@ char *ks_command_value(struct ks_args *words, const char *option)
     return value;
 }
 
+int64_t ks_command_size(const char *text)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    double v = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        v *= 1024;
+    bool whole = *end == '\0' || (unit && (end[1] == '\0' || strcmp(end + 1, "B") == 0));
+    return end != text && whole && v >= 0 && v < 9e18 ? (int64_t)v : -1;
+}
+
 int ks_command_usage(const char *name)
 {
     ks_say(KS_SEV_ERROR, "usage: kscc %s [kscc-usage]", ks_command_find(name)->usage);

@@ -10,9 +10,11 @@
 bool ks_command_args(char *const *argv, struct ks_settings *ret, struct ks_args *words);
 /* Takes the word `flag` out of `words`; true when it was there. */
 bool ks_command_flag(struct ks_args *words, const char *flag);
-/* Prints the command's usage; returns 2. */
 /* Takes "option=value" out of the words, "--counters" for example; the last one counts.  NULL: not there.  Caller frees. */
 char *ks_command_value(struct ks_args *words, const char *option);
+/* "500M": bytes; -1: no size. */
+int64_t ks_command_size(const char *text);
+/* Prints the command's usage; returns 2. */
 int ks_command_usage(const char *name);
 /* Opens the store that --kscc-dir names, or .kscc in the current folder.  False: said. */
 bool ks_command_store(const struct ks_settings *s, struct ks_store *ret);

@@ -1,7 +1,7 @@
 #include "harness/fatbin.h"
 
 #include "base/limits.h"
-#include "harness/pack.h"
+#include "base/zstd.h"
 #include "harness/ptx_join.h"
 
 #include <limits.h>
@@ -52,9 +52,8 @@ static enum ks_code unpack(const struct fat_entry *e, const unsigned char *paylo
         *ret_n = (size_t)n;
         return KS_OK;
     }
-    if (ks_unpack(payload, packed, plain, e->plain_bytes, ret_n, err) != KS_OK)
-        return ks_wrap(err, "PTX");
-    return KS_OK;
+    enum ks_code code = ks_zstd_unpack(payload, packed, plain, e->plain_bytes, ret_n, err);
+    return code == KS_OK ? code : ks_wrap(err, "PTX");
 }
 
 static enum ks_code entry_text(const struct fat_entry *e, const unsigned char *payload, struct ks_str *out, struct ks_err *err)

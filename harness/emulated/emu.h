@@ -105,6 +105,9 @@ KS_NODISCARD enum ks_code ks_emu_module_load(struct ks_emu *emu, const char *ptx
 void ks_emu_module_unload(struct ks_emu *emu, struct ks_emu_module *m);
 /* Global (or constant) variable of the module. */
 bool ks_emu_module_symbol(struct ks_emu_module *m, const char *name, void **ret_address, size_t *ret_size_bytes);
+/* The i-th variable that lies in memory; false past the last. */
+bool ks_emu_module_variable(const struct ks_emu_module *m, size_t i, const char **ret_name, void **ret_address,
+                            size_t *ret_size_bytes);
 /* Name of the i-th kernel of the module, NULL past the last. */
 const char *ks_emu_module_kernel(const struct ks_emu_module *m, size_t i);
 

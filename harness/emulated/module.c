@@ -120,6 +120,20 @@ bool ks_emu_module_symbol(struct ks_emu_module *m, const char *name, void **ret_
     return false;
 }
 
+bool ks_emu_module_variable(const struct ks_emu_module *m, size_t i, const char **ret_name, void **ret_address,
+                            size_t *ret_size_bytes)
+{
+    for (uint32_t k = 0; k < m->ptx->n_vars; k++) {
+        if (!m->var_address[k] || i-- != 0)
+            continue;
+        *ret_name = m->ptx->vars[k]->name;
+        *ret_address = m->var_address[k];
+        *ret_size_bytes = m->ptx->vars[k]->size_bytes;
+        return true;
+    }
+    return false;
+}
+
 const char *ks_emu_module_kernel(const struct ks_emu_module *m, size_t i)
 {
     for (uint32_t k = 0; k < m->ptx->n_funcs; k++)

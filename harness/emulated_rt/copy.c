@@ -2,6 +2,7 @@
  * track of what was written. */
 #include "harness/emulated_rt/array.h"
 #include "harness/emulated_rt/op.h"
+#include "harness/emulated_rt/record.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -113,6 +114,13 @@ static void note(const struct plan *plan, enum rt_api call, cudaStream_t stream)
     rt_spend(rt_emu(), call, inside ? 0 : n, inside ? 2 * n : 0);
 }
 
+/* Pinned and managed memory is the host's too. */
+static bool host_reads(const struct side *to)
+{
+    const struct rt_allocation *a = to->device ? rt_allocation_find(to->p) : NULL;
+    return !to->device || (a && a->kind != RT_MEMORY_DEVICE);
+}
+
 cudaError_t rt_copy_run(const struct cudaMemcpy3DParms *p, enum rt_api call, cudaStream_t stream)
 {
     struct plan plan;
@@ -132,6 +140,8 @@ cudaError_t rt_copy_run(const struct cudaMemcpy3DParms *p, enum rt_api call, cud
         for (size_t y = 0; y < plan.rows && code == KS_OK; y++)
             code = move(&plan.to, &plan.from, z * plan.to.slice + y * plan.to.pitch, z * plan.from.slice + y * plan.from.pitch,
                         plan.width_bytes, &err);
+    if (code == KS_OK && plan.from.device && host_reads(&plan.to))
+        rt_record_copy(plan.from.p, plan.to.p, plan.width_bytes, plan.rows, plan.to.pitch, plan.slices, plan.to.slice, stream);
     return code == KS_OK ? cudaSuccess : cudaErrorInvalidValue;
 }
 

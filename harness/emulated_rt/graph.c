@@ -1,5 +1,6 @@
 /* Graphs as sets of nodes and edges: made, copied, sorted, asked about. */
 #include "harness/emulated_rt/graph.h"
+#include "harness/emulated_rt/record.h"
 
 #include "base/mem.h"
 
@@ -159,9 +160,11 @@ cudaError_t rt_graph_sort(struct rt_graph *g)
 cudaError_t rt_graph_run(struct rt_graph *g, cudaStream_t stream)
 {
     cudaError_t e = cudaSuccess;
+    rt_record_graph(true);
     for (size_t i = 0; i < g->nodes.n && e == cudaSuccess; i++)
         if (!g->nodes.data[i]->disabled)
             e = rt_op_run(&g->nodes.data[i]->op, stream);
+    rt_record_graph(false);
     return e;
 }
 

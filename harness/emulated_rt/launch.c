@@ -1,5 +1,6 @@
 /* Launches: the triple-chevron stack, launch by stub address or kernel handle, host functions. */
 #include "harness/emulated_rt/op.h"
+#include "harness/emulated_rt/record.h"
 
 #include "base/str.h"
 
@@ -112,7 +113,9 @@ cudaError_t rt_launch_run(const struct rt_launch *l, cudaStream_t stream)
     struct ks_err err;
     rt_count_launch();
     rt_order_op(stream, k->name);
+    struct rt_recorded *recorded = rt_record_begin(&launch, &info, m, stream);
     enum ks_code code = ks_emu_launch_run(rt_emu(), m, &launch, &err);
+    rt_record_end(recorded, code, &err);
     e = rt_from_code(code, &err);
     /* As on a GPU, a fault inside the kernel shows at the next synchronisation. */
     return code == KS_ERR_DEVICE || code == KS_ERR_TIMEOUT ? cudaSuccess : e;

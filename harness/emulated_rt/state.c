@@ -1,5 +1,5 @@
 /* The device, its errors and what the worker asks of it. */
-#include "harness/emulated_rt/rt.h"
+#include "harness/emulated_rt/record.h"
 
 #include "base/file.h"
 #include "base/str.h"
@@ -70,7 +70,8 @@ struct ks_emu *rt_emu(void)
     config.sums = sums && strcmp(sums, "hardware") == 0 ? KS_EMU_SUMS_HARDWARE
                   : sums && strcmp(sums, "exact") == 0  ? KS_EMU_SUMS_EXACT
                                                         : KS_EMU_SUMS_DEFAULT;
-    config.counters = config.line_bytes = getenv(COUNTERS_VARIABLE) != NULL;
+    config.line_bytes = getenv(COUNTERS_VARIABLE) != NULL;
+    config.counters = config.line_bytes || rt_record_wanted(); /* a launch's modelled time comes from them */
     enum ks_code code = device_make(&config);
     if (code != KS_OK) {
         sticky = cudaErrorInitializationError;
@@ -181,6 +182,7 @@ static void write_counters(const char *dir)
 /* With the checks on and no worker to ask, what was found is said once, when the program ends. */
 __attribute__((destructor)) static void report_at_exit(void)
 {
+    rt_record_finish();
     if (device && !quiet && !sticky)
         print_findings();
     const char *dir = getenv(COUNTERS_VARIABLE);

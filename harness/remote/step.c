@@ -1,7 +1,7 @@
 #include "harness/remote/step.h"
 
-#include "harness/pack.h"
 #include "base/process.h"
+#include "base/zstd.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ void ks_frame_put(struct ks_str *out, enum ks_step_kind kind, uint32_t lane, uin
     struct ks_frame f = {KS_STEP_MAGIC, kind, lane, number, len, len};
     KS_AUTO_STR struct ks_str packed = KS_STR_INIT;
     if (len >= PACK_FROM)
-        ks_pack(payload, len, &packed);
+        ks_zstd_pack(payload, len, &packed);
     bool shorter = packed.len > 0 && packed.len < len;
     if (shorter)
         f.packed_bytes = packed.len;
@@ -61,7 +61,7 @@ static enum ks_code frame_unpack(const struct ks_frame *f, const char *packed, s
         return KS_OK;
     }
     ks_str_reserve(payload, (size_t)f->bytes);
-    KS_TRY(ks_unpack(packed, (size_t)f->packed_bytes, payload->data, (size_t)f->bytes, &n, err));
+    KS_TRY(ks_zstd_unpack(packed, (size_t)f->packed_bytes, payload->data, (size_t)f->bytes, &n, err));
     if (n != f->bytes)
         return ks_fail(err, KS_ERR_PROTOCOL, "read a step: %zu bytes where it says %llu", n, (unsigned long long)f->bytes);
     payload->len = n;

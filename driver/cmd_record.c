@@ -1,0 +1,222 @@
+/* kscc record: runs a program on the emulated device and keeps what its kernels read and wrote; prints where the time went. */
+
+#include "base/file.h"
+#include "base/process.h"
+#include "driver/command_args.h"
+#include "driver/commands.h"
+#include "driver/run_emulated.h"
+#include "driver/say.h"
+#include "harness/record/record.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DIR_VARIABLE    "KSCC_RECORD" /* the emulated runtime reads these */
+#define SAMPLE_VARIABLE "KSCC_RECORD_SAMPLE"
+#define MAX_VARIABLE    "KSCC_RECORD_MAX"
+#define MIN_CAP_BYTES   4096
+
+/* ---- what was recorded ---------------------------------------------------------------------------------------------- */
+
+static void print_triple(const struct ks_json *v)
+{
+    for (size_t i = 0; i < ks_json_len(v); i++)
+        printf("%s%.0f", i ? "x" : "", ks_json_num(ks_json_at(v, i), 0));
+}
+
+static void print_kernel(const struct ks_json *k)
+{
+    const struct ks_json *shapes = ks_json_get(k, "shapes"), *bound = ks_json_get(k, "bound");
+    printf("%6.1f %%  %10.3f us  %7lld launches  %5lld recorded  ", ks_json_get_num(k, "share", 0) * 100,
+           ks_json_get_num(k, "ns", 0) / 1000, (long long)ks_json_get_i64(k, "launches", 0),
+           (long long)ks_json_get_i64(k, "recorded", 0));
+    if (ks_json_is_number(bound))
+        printf("at most %.2fx  ", ks_json_num(bound, 0));
+    printf("%s\n", ks_json_get_str(k, "kernel", ""));
+    for (size_t i = 0; i < ks_json_len(shapes); i++) {
+        const struct ks_json *s = ks_json_at(shapes, i);
+        printf("            weight %.3f  %lld times  grid ", ks_json_get_num(s, "weight", 0),
+               (long long)ks_json_get_i64(s, "launches", 0));
+        print_triple(ks_json_get(s, "grid"));
+        printf("  block ");
+        print_triple(ks_json_get(s, "block"));
+        printf("  shared %lld\n", (long long)ks_json_get_i64(s, "shared", 0));
+    }
+}
+
+static void print_summary(const struct ks_json *j)
+{
+    const struct ks_json *kernels = ks_json_get(j, "kernels");
+    printf("%lld launches (%lld with their buffers), %lld copies to the host, %.3f us %s in kernels\n",
+           (long long)ks_json_get_i64(j, "launches", 0), (long long)ks_json_get_i64(j, "recorded", 0),
+           (long long)ks_json_get_i64(j, "copies", 0), ks_json_get_num(j, "ns", 0) / 1000,
+           ks_json_get_bool(j, "modelled", false) ? "modelled" : "measured");
+    for (size_t i = 0; i < ks_json_len(kernels); i++)
+        print_kernel(ks_json_at(kernels, i));
+}
+
+/* 0, or 1: said. */
+static int show(const char *dir, bool json, bool check)
+{
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_err err;
+    size_t n = 0;
+    if (ks_recording_summary(dir, &j, &err) != KS_OK || (check && ks_recording_check(dir, &n, &err) != KS_OK)) {
+        ks_say_error(&err);
+        return 1;
+    }
+    if (ks_json_get_i64(j, "cut", 0) > 0)
+        ks_say(KS_SEV_WARNING, "%lld of %lld processes did not end through exit(), showing what was recorded before",
+               (long long)ks_json_get_i64(j, "cut", 0), (long long)ks_json_get_i64(j, "processes", 0));
+    if (ks_json_get_bool(j, "full", false))
+        ks_say(KS_SEV_WARNING, "the recording is not whole: its cap or the disk was reached, showing what was kept");
+    if (check)
+        ks_say(KS_SEV_REMARK, "%zu contents are what their names say", n);
+    if (json) {
+        ks_json_print_pretty(j, &text);
+        fputs(ks_str_cstr(&text), stdout);
+    } else {
+        print_summary(j);
+    }
+    return 0;
+}
+
+/* ---- recording ------------------------------------------------------------------------------------------------------ */
+
+static bool is_empty(const char *dir)
+{
+    struct dirent **names;
+    int n = scandir(dir, &names, NULL, NULL);
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    if (n >= 0)
+        free(names);
+    return n <= 2;
+}
+
+/* An absolute path, because the program may change its folder. */
+static enum ks_code make_dir(const char *dir, char **ret_path, struct ks_err *err)
+{
+    KS_TRY(ks_dir_make(dir, err));
+    if (!is_empty(dir))
+        return ks_fail(err, KS_ERR_DENIED, "'%s' is not empty: a recording takes a folder of its own", dir);
+    char *path = realpath(dir, NULL);
+    if (!path)
+        return ks_fail_errno(err, KS_ERR_IO, "cannot find '%s'", dir);
+    *ret_path = path;
+    return KS_OK;
+}
+
+/* The program's status; -1: it could not be run. */
+static int run_program(char *const *program, struct ks_err *err)
+{
+    struct ks_spawn spawn;
+    struct ks_exit end;
+    pid_t pid;
+    ks_spawn_init(&spawn);
+    spawn.argv = program;
+    spawn.stdin_fd = STDIN_FILENO;
+    if (ks_process_start(&spawn, &pid, err) != KS_OK || ks_process_wait(pid, 0, false, &end, err) != KS_OK)
+        return -1;
+    if (!ks_exit_ok(&end)) {
+        KS_AUTO_STR struct ks_str how = KS_STR_INIT;
+        ks_exit_describe(&end, &how);
+        ks_say(KS_SEV_WARNING, "'%s' %s, keeping what was recorded before", program[0], ks_str_cstr(&how));
+    }
+    return end.kind == KS_EXIT_STATUS ? end.status : 128 + end.status;
+}
+
+static bool any_process(const char *dir)
+{
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    struct ks_err ignored;
+    return ks_recording_summary(dir, &j, &ignored) == KS_OK;
+}
+
+static int record(const struct ks_settings *s, const char *dir, const char *sample, const char *cap, char *const *program)
+{
+    KS_AUTO_FREE char *path = NULL;
+    struct ks_err err;
+    if (s->device.choice == KS_CHOOSE_CUDA) {
+        ks_say(KS_SEV_ERROR, "record runs programs on the emulated device; recording on a GPU is not there [kscc-device]");
+        return 1;
+    }
+    if (make_dir(dir, &path, &err) != KS_OK) {
+        ks_say_error(&err);
+        return 1;
+    }
+    if (!ks_run_emulated_prepare(s, program[0]))
+        return 1;
+    KS_AUTO_STR struct ks_str number = KS_STR_INIT;
+    setenv(DIR_VARIABLE, path, 1);
+    if (sample)
+        setenv(SAMPLE_VARIABLE, sample, 1);
+    else
+        unsetenv(SAMPLE_VARIABLE);
+    if (cap) {
+        ks_str_addf(&number, "%lld", (long long)ks_command_size(cap));
+        setenv(MAX_VARIABLE, ks_str_cstr(&number), 1);
+    } else {
+        unsetenv(MAX_VARIABLE);
+    }
+    int status = run_program(program, &err);
+    if (status < 0) {
+        ks_say_error(&err);
+        return err.code == KS_ERR_NOT_FOUND ? 127 : 126;
+    }
+    if (!any_process(path))
+        ks_say(KS_SEV_WARNING, "no process of '%s' used the emulated device: nothing was recorded", program[0]);
+    else
+        ks_say(KS_SEV_REMARK, "recorded in '%s'; 'kscc record --show %s' prints where the time went", dir, dir);
+    return status;
+}
+
+/* Takes "-o DIR" out of the words; NULL: not there.  Caller frees. */
+static char *output_folder(struct ks_args *words)
+{
+    for (size_t i = 0; i + 1 < words->n; i++) {
+        if (strcmp(words->v[i], "-o") != 0)
+            continue;
+        char *dir = ks_xstrdup(words->v[i + 1]);
+        free(words->v[i]);
+        free(words->v[i + 1]);
+        memmove(words->v + i, words->v + i + 2, (words->n - i - 1) * sizeof(*words->v)); /* with the NULL at the end */
+        words->n -= 2;
+        return dir;
+    }
+    return NULL;
+}
+
+static bool is_count(const char *text)
+{
+    return !text || (strspn(text, "0123456789") == strlen(text) && strlen(text) < 10 && strtol(text, NULL, 10) > 0);
+}
+
+int ks_cmd_record(char *const *argv)
+{
+    KS_AUTO_ARGS struct ks_args before, words;
+    struct ks_settings s;
+    size_t dashes = 1;
+    ks_args_init(&before);
+    ks_args_init(&words);
+    while (argv[dashes] && strcmp(argv[dashes], "--") != 0)
+        dashes++;
+    for (size_t i = 0; i < dashes; i++)
+        ks_args_add(&before, argv[i]);
+    if (!ks_command_args(before.v, &s, &words))
+        return 2;
+    char *const *program = argv[dashes] ? argv + dashes + 1 : NULL;
+    KS_AUTO_FREE char *dir = output_folder(&words), *sample = ks_command_value(&words, "--sample");
+    KS_AUTO_FREE char *cap = ks_command_value(&words, "--max-size"), *shown = ks_command_value(&words, "--show");
+    bool json = ks_command_flag(&words, "--json"), check = ks_command_flag(&words, "--check");
+    if (shown && !program && !dir && !sample && !cap && words.n == 0)
+        return show(shown, json, check);
+    if (shown || json || check || !dir || !program || !program[0] || words.n || !is_count(sample) ||
+        (cap && ks_command_size(cap) < MIN_CAP_BYTES))
+        return ks_command_usage("record");
+    return record(&s, dir, sample, cap, program);
+}
