@@ -102,6 +102,8 @@ case $who$signal in processINT | processQUIT) : >sent ;; esac # the compiler liv
 kill -KILL -- -$p 2>/dev/null; while pgrep -g $p -r R,S,D,T >/dev/null; do sleep 0.02; done
 rm -rf td started sent; exit 0
 S
+# What is newer than this a case has made.  Clocks of file systems tick; the pauses keep both sides off its tick
+sleep 0.1; : >"$T/made"; sleep 0.1
 [ -z "$owner" ] || chown -R "$owner" "$T"
 
 # ---- one case
@@ -120,13 +122,12 @@ run_with() { # run_with COMPILER RESULTS COMMAND USER; in a folder with nothing 
     chmod -R u+w .; find . -mindepth 1 -delete
     cp -a "$fixtures" w
     cd w || return
-    touch ../before
     become "$4"
     CC=$1 timeout 100 "${as[@]}" bash -c "$3" >"$2.out" 2>"$2.err" </dev/null
     echo "status $?" >"$2.all"
     { echo "-- stdout"; normal_text <"$2.out"; echo "-- stderr"; normal_text <"$2.err"; echo "-- files"; } >>"$2.all"
     find . -printf '%P %y %m %l\n' | sort | normal_text >>"$2.all"
-    find . -type f -newer ../before | sort | while IFS= read -r f; do echo "$(fingerprint "$f") $f"; done | normal_text >>"$2.all"
+    find . -type f -newer "$T/made" | sort | while IFS= read -r f; do echo "$(fingerprint "$f") $f"; done | normal_text >>"$2.all"
     chmod -R u+w .; cd ..
 }
 one() { # one NAME STATUS COMMAND
