@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/process.h"
+#include "driver/beside.h"
 #include "driver/certificate.h"
 #include "driver/device_choice.h"
 #include "driver/entry.h"
@@ -147,45 +148,23 @@ static bool find_deps(const struct ks_again *a, const char **ret)
 
 /* ---- a look at the unit --------------------------------------------------------------------------------------------- */
 
-/* A unit without one is not worth a question to nvcc. */
-static bool may_have_contract(const char *path)
-{
-    const char *dot = strrchr(ks_path_base(path), '.');
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT, sidecar = KS_STR_INIT;
-    struct ks_err err;
-    ks_str_addf(&sidecar, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
-    return ks_file_exists(ks_str_cstr(&sidecar)) ||
-           (ks_file_read(path, KS_MAX_SOURCE_BYTES, &text, &err) == KS_OK && strstr(ks_str_cstr(&text), "kscc:"));
-}
-
 /* Without a word to say about them.  False: there is one, or there are none. */
 static bool read_contracts(struct look *l)
 {
     struct ks_diags diags;
     struct ks_err err;
-    const char *path = l->unit.path, *dot = strrchr(ks_path_base(path), '.');
-    const char *sidecar = ks_arena_printf(&l->arena, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
+    KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
+    ks_sidecar_path(l->unit.path, &sidecar);
     ks_diags_init(&diags);
-    bool ok = ks_contracts_parse(path, l->unit.source, l->unit.source_len, &l->arena, &diags, &l->contracts, &l->n_contracts,
-                                 &err) == KS_OK &&
+    bool ok = ks_contracts_parse(l->unit.path, l->unit.source, l->unit.source_len, &l->arena, &diags, &l->contracts,
+                                 &l->n_contracts, &err) == KS_OK &&
               diags.n == 0;
     ks_diags_release(&diags);
-    if (!ok || !ks_file_exists(sidecar))
+    if (!ok || !ks_file_exists(ks_str_cstr(&sidecar)))
         return ok && l->n_contracts > 0;
-    KS_AUTO_JSON struct ks_json *json = NULL;
-    struct ks_contract *more = NULL;
-    size_t n = 0;
     ks_diags_init(&diags);
-    ok = ks_json_read_file(sidecar, &json, &err) == KS_OK &&
-         ks_contracts_parse_json(sidecar, json, &l->arena, &diags, &more, &n, &err) == KS_OK && diags.n == 0;
+    ok = ks_sidecar_read(ks_str_cstr(&sidecar), &l->arena, &diags, &l->contracts, &l->n_contracts, &err) == KS_OK && diags.n == 0;
     ks_diags_release(&diags);
-    struct ks_contract *all = KS_ARENA_ARRAY(&l->arena, struct ks_contract, l->n_contracts + n + 1);
-    if (ok && l->n_contracts)
-        memcpy(all, l->contracts, l->n_contracts * sizeof(*all));
-    if (ok && n)
-        memcpy(all + l->n_contracts, more, n * sizeof(*all));
-    l->contracts = all;
-    l->n_contracts += n;
     return ok && l->n_contracts > 0;
 }
 
@@ -208,12 +187,10 @@ static bool read_policies(struct look *l)
 static void open_stores(struct look *l)
 {
     struct ks_err none;
-    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
     const struct ks_settings *s = l->unit.settings;
-    ks_path_dir(&beside, l->unit.path);
-    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
-    const char *own = s->dir ? s->dir : ks_streq(ks_str_cstr(&beside), ".") ? ".kscc" : ks_str_cstr(&dir);
-    if (ks_store_open_existing(own, &l->store, &none) != KS_OK)
+    ks_store_dir_of(s, l->unit.path, &dir);
+    if (ks_store_open_existing(ks_str_cstr(&dir), &l->store, &none) != KS_OK)
         l->store.dir = NULL;
     if (s->shared_dir && ks_store_open_existing(s->shared_dir, &l->shared, &none) != KS_OK)
         l->shared.dir = NULL;
@@ -369,7 +346,7 @@ static bool look_at(const struct ks_again *a, struct look *l)
     ks_args_init(&l->read);
     ks_arena_init(&l->arena);
     const char *path = a->c->inputs.data[0].path;
-    if (!can_be_read_twice(path) || !may_have_contract(path) ||
+    if (!can_be_read_twice(path) || !ks_unit_may_have_contract(path) ||
         ks_unit_open(a->c, a->s, a->nvcc, 0, &l->arena, &l->unit, &err) != KS_OK || !read_contracts(l) || !read_policies(l))
         return false;
     open_stores(l);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "driver/beside.h"
 #include "driver/certificate.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
@@ -52,11 +53,10 @@ static bool read_policies(struct check *c)
 
 static void open_store(struct check *c)
 {
-    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
     struct ks_err none; /* no store, no certificates */
-    ks_path_dir(&beside, c->path);
-    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
-    if (ks_store_open_existing(c->settings->dir ? c->settings->dir : ks_str_cstr(&dir), &c->store, &none) != KS_OK ||
+    ks_store_dir_of(c->settings, c->path, &dir);
+    if (ks_store_open_existing(ks_str_cstr(&dir), &c->store, &none) != KS_OK ||
         ks_store_keys(&c->store, &c->keys, &none) != KS_OK)
         c->keys.n = 0;
 }

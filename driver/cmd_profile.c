@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/process.h"
 #include "driver/commands.h"
 #include "driver/command_args.h"
 #include "driver/device_choice.h"
@@ -192,23 +191,12 @@ static struct ks_json *read_counters(const char *dir)
 
 static int run_counted(char *const *program, const char *dir, bool json, struct ks_err *err)
 {
-    struct ks_spawn spawn;
-    struct ks_exit end;
-    pid_t pid;
-    ks_spawn_init(&spawn);
-    spawn.argv = program;
-    spawn.stdin_fd = STDIN_FILENO;
-    if (json) /* the product is ours */
-        spawn.stdout_fd = STDERR_FILENO;
     setenv(COUNTERS_VARIABLE, dir, 1);
-    if (ks_process_start(&spawn, &pid, err) != KS_OK || ks_process_wait(pid, 0, false, &end, err) != KS_OK)
-        return -1;
+    /* with json the product is ours */
+    int status = ks_command_run(program, json ? STDERR_FILENO : -1, "printing what it counted before", err);
+    if (status < 0)
+        return status;
     KS_AUTO_JSON struct ks_json *all = read_counters(dir);
-    if (!ks_exit_ok(&end)) {
-        KS_AUTO_STR struct ks_str how = KS_STR_INIT;
-        ks_exit_describe(&end, &how);
-        ks_say(KS_SEV_WARNING, "'%s' %s, printing what it counted before", program[0], ks_str_cstr(&how));
-    }
     if (ks_json_len(all) == 0)
         ks_say(KS_SEV_WARNING, "no process used the emulated device, or none ended through exit(): nothing was counted");
     if (json)
@@ -219,7 +207,7 @@ static int run_counted(char *const *program, const char *dir, bool json, struct 
                ks_json_get_str(j, "device", ""), ks_json_get_num(j, "modelled_ns", 0) / 1000);
         print_report(NULL, ks_json_get(j, "kernels"), false);
     }
-    return end.kind == KS_EXIT_STATUS ? end.status : 128 + end.status;
+    return status;
 }
 
 /* `words`: the switches before "--"; ends with the program's status. */

@@ -1,7 +1,6 @@
 /* kscc record: runs a program on the emulated device and keeps what its kernels read and wrote; prints where the time went. */
 
 #include "base/file.h"
-#include "base/process.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
 #include "driver/run_emulated.h"
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DIR_VARIABLE    "KSCC_RECORD" /* the emulated runtime reads these */
 #define SAMPLE_VARIABLE "KSCC_RECORD_SAMPLE"
@@ -111,25 +109,6 @@ static enum ks_code make_dir(const char *dir, char **ret_path, struct ks_err *er
     return KS_OK;
 }
 
-/* The program's status; -1: it could not be run. */
-static int run_program(char *const *program, struct ks_err *err)
-{
-    struct ks_spawn spawn;
-    struct ks_exit end;
-    pid_t pid;
-    ks_spawn_init(&spawn);
-    spawn.argv = program;
-    spawn.stdin_fd = STDIN_FILENO;
-    if (ks_process_start(&spawn, &pid, err) != KS_OK || ks_process_wait(pid, 0, false, &end, err) != KS_OK)
-        return -1;
-    if (!ks_exit_ok(&end)) {
-        KS_AUTO_STR struct ks_str how = KS_STR_INIT;
-        ks_exit_describe(&end, &how);
-        ks_say(KS_SEV_WARNING, "'%s' %s, keeping what was recorded before", program[0], ks_str_cstr(&how));
-    }
-    return end.kind == KS_EXIT_STATUS ? end.status : 128 + end.status;
-}
-
 static bool any_process(const char *dir)
 {
     KS_AUTO_JSON struct ks_json *j = NULL;
@@ -163,7 +142,7 @@ static int record(const struct ks_settings *s, const char *dir, const char *samp
     } else {
         unsetenv(MAX_VARIABLE);
     }
-    int status = run_program(program, &err);
+    int status = ks_command_run(program, -1, "keeping what was recorded before", &err);
     if (status < 0) {
         ks_say_error(&err);
         return err.code == KS_ERR_NOT_FOUND ? 127 : 126;

@@ -1,11 +1,13 @@
 #include "driver/command_args.h"
 
+#include "base/process.h"
 #include "driver/cmdline.h"
 #include "driver/commands.h"
 #include "driver/say.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *get_env(const char *name)
 {
@@ -67,6 +69,25 @@ int64_t ks_command_size(const char *text)
         v *= 1024;
     bool whole = *end == '\0' || (unit && (end[1] == '\0' || strcmp(end + 1, "B") == 0));
     return end != text && whole && v >= 0 && v < 9e18 ? (int64_t)v : -1;
+}
+
+int ks_command_run(char *const *program, int stdout_fd, const char *kept, struct ks_err *err)
+{
+    struct ks_spawn spawn;
+    struct ks_exit end;
+    pid_t pid;
+    ks_spawn_init(&spawn);
+    spawn.argv = program;
+    spawn.stdin_fd = STDIN_FILENO;
+    spawn.stdout_fd = stdout_fd; /* -1: ours */
+    if (ks_process_start(&spawn, &pid, err) != KS_OK || ks_process_wait(pid, 0, false, &end, err) != KS_OK)
+        return -1;
+    if (!ks_exit_ok(&end)) {
+        KS_AUTO_STR struct ks_str how = KS_STR_INIT;
+        ks_exit_describe(&end, &how);
+        ks_say(KS_SEV_WARNING, "'%s' %s, %s", program[0], ks_str_cstr(&how), kept);
+    }
+    return end.kind == KS_EXIT_STATUS ? end.status : 128 + end.status;
 }
 
 int ks_command_usage(const char *name)

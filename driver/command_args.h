@@ -14,6 +14,9 @@ bool ks_command_flag(struct ks_args *words, const char *flag);
 char *ks_command_value(struct ks_args *words, const char *option);
 /* "500M": bytes; -1: no size. */
 int64_t ks_command_size(const char *text);
+/* Runs `program` with our own streams, its stdout on stdout_fd where that is not -1; a bad end is said as a warning that goes on
+ * with `kept`.  Its status, 128 + the signal as shells have it; -1: it could not be run. */
+int ks_command_run(char *const *program, int stdout_fd, const char *kept, struct ks_err *err);
 /* Prints the command's usage; returns 2. */
 int ks_command_usage(const char *name);
 /* Opens the store that --kscc-dir names, or .kscc in the current folder.  False: said. */

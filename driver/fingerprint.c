@@ -16,10 +16,10 @@
 
 extern char **environ;
 
-#define TIMEOUT_MS 120000
-#define SETTLED_S  2 /* a program changed later may have changed within one tick of the file system's clock */
-#define STUB_TEXT  "#include \"crt/host_runtime.h\"\n"
-#define TEMP_NAME  "tmpxft_" /* "tmpxft_PPPPPPPP_NNNNNNNN-6_unit.ptx": P is nvcc's process */
+#define TIMEOUT_MS     120000
+#define SETTLED_S      2 /* a program changed later may have changed within one tick of the file system's clock */
+#define HOST_UNIT_TEXT "#include \"crt/host_runtime.h\"\n"
+#define TEMP_NAME      "tmpxft_" /* "tmpxft_PPPPPPPP_NNNNNNNN-6_unit.ptx": P is nvcc's process */
 
 /* One line and what has been found out about it. */
 struct reader {
@@ -179,20 +179,20 @@ static void add_plan(struct reader *r)
 }
 
 /* The header that the last command reads: its words, on a text of ours in the place of the one that cudafe++ would write. */
-static enum ks_code add_stub(struct reader *r, const struct ks_args *words, struct ks_err *err)
+static enum ks_code add_host_unit(struct reader *r, const struct ks_args *words, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args argv;
-    KS_AUTO_STR struct ks_str out = KS_STR_INIT, errors = KS_STR_INIT, stub = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT, errors = KS_STR_INIT, unit = KS_STR_INIT;
     ks_args_init(&argv);
-    ks_path_join(&stub, r->dir, "stub.cpp");
-    KS_TRY(ks_file_write_atomic(ks_str_cstr(&stub), STUB_TEXT, strlen(STUB_TEXT), 0600, err));
+    ks_path_join(&unit, r->dir, "host_unit.cpp");
+    KS_TRY(ks_file_write_atomic(ks_str_cstr(&unit), HOST_UNIT_TEXT, strlen(HOST_UNIT_TEXT), 0600, err));
     for (size_t i = 0; i < words->n; i++) {
         const char *w = words->v[i];
         bool is_output = strcmp(w, "-o") == 0 && i + 1 < words->n;
         if (is_output)
             i++;
         else
-            ks_args_add(&argv, ks_str_ends(w, ".cudafe1.cpp") ? ks_str_cstr(&stub) : w);
+            ks_args_add(&argv, ks_str_ends(w, ".cudafe1.cpp") ? ks_str_cstr(&unit) : w);
     }
     KS_TRY(add_host_plan(r, argv.v, err));
     for (size_t i = 0; i < argv.n; i++)
@@ -216,12 +216,12 @@ static bool is_assignment(const char *command)
 
 static bool compiles_host(const struct ks_args *words)
 {
-    bool c = false, stub = false;
+    bool compiles = false, host_unit = false;
     for (size_t i = 1; i < words->n; i++) {
-        c |= strcmp(words->v[i], "-c") == 0;
-        stub |= ks_str_ends(words->v[i], ".cudafe1.cpp");
+        compiles |= strcmp(words->v[i], "-c") == 0;
+        host_unit |= ks_str_ends(words->v[i], ".cudafe1.cpp");
     }
-    return c && stub;
+    return compiles && host_unit;
 }
 
 static enum ks_code read_commands(struct reader *r, struct ks_err *err)
@@ -243,7 +243,7 @@ static enum ks_code read_commands(struct reader *r, struct ks_err *err)
             old |= strcmp(seen.v[i], words.v[0]) == 0;
         if (host) {
             KS_TRY(add_program(r, words.v[0], err));
-            KS_TRY(add_stub(r, &words, err));
+            KS_TRY(add_host_unit(r, &words, err));
             compiled = true;
         } else if (!old) {
             KS_TRY(add_program(r, words.v[0], err));

@@ -1,6 +1,7 @@
 #include "driver/one_step.h"
 
 #include "base/file.h"
+#include "driver/beside.h"
 #include "driver/emit.h"
 #include "driver/pipeline.h"
 #include "driver/say.h"
@@ -34,24 +35,14 @@ static enum ks_code compile(struct one_step *o, size_t input, struct ks_err *err
     return ks_tool_run(argv.v, NULL, err);
 }
 
-/* A unit without a contract is not worth a second compilation: the pipeline says so before it looks at the object. */
-static bool may_have_contract(const struct ks_cmdline *c, size_t input)
-{
-    const char *path = c->inputs.data[input].path, *dot = strrchr(ks_path_base(path), '.');
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT, sidecar = KS_STR_INIT;
-    struct ks_err err;
-    ks_str_addf(&sidecar, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
-    return ks_file_exists(ks_str_cstr(&sidecar)) ||
-           (ks_file_read(path, SIZE_MAX, &text, &err) == KS_OK && strstr(ks_str_cstr(&text), "kscc:"));
-}
-
 /* True: the object holds every candidate of the unit. */
 static bool one_unit(struct one_step *o, size_t input)
 {
     struct stat before, after;
     struct ks_err err;
     o->objects[input] = ks_arena_printf(o->c->arena, "%s/%zu.o", o->dir, input);
-    if (may_have_contract(o->c, input) && compile(o, input, &err) != KS_OK) {
+    /* without a contract it is not worth a second compilation: the pipeline says so before it looks at the object */
+    if (ks_unit_may_have_contract(o->c->inputs.data[input].path) && compile(o, input, &err) != KS_OK) {
         ks_wrap(&err, "cannot compile '%s' alone", o->c->inputs.data[input].path);
         ks_say_instead(&err, program_stays);
         return false;

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "driver/beside.h"
 #include "driver/call.h"
 #include "driver/emit.h"
 #include "driver/parse_line.h"
@@ -43,52 +44,32 @@ enum ks_code ks_opened_input(struct ks_opened *o, const char **ret_path, struct 
 
 enum ks_code ks_opened_store(struct ks_opened *o, struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
-    ks_path_dir(&beside, o->cmdline.inputs.data[0].path);
-    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
-    const char *path = ks_streq(ks_str_cstr(&beside), ".") ? ".kscc" : ks_str_cstr(&dir);
-    return ks_store_open(o->settings.dir ? o->settings.dir : path, &o->store, err);
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    ks_store_dir_of(&o->settings, o->cmdline.inputs.data[0].path, &dir);
+    return ks_store_open(ks_str_cstr(&dir), &o->store, err);
 }
 
 /* ---- contracts ------------------------------------------------------------------------------------------------------ */
-
-static enum ks_code read_sidecar(struct ks_opened *o, const char *path, struct ks_diags *diags, struct ks_err *err)
-{
-    KS_AUTO_JSON struct ks_json *json = NULL;
-    struct ks_contract *more = NULL;
-    size_t n = 0;
-    KS_TRY(ks_json_read_file(path, &json, err));
-    KS_TRY(ks_contracts_parse_json(path, json, &o->arena, diags, &more, &n, err));
-    struct ks_contract *all = KS_ARENA_ARRAY(&o->arena, struct ks_contract, o->n_contracts + n);
-    if (o->n_contracts)
-        memcpy(all, o->contracts, o->n_contracts * sizeof(*all));
-    if (n)
-        memcpy(all + o->n_contracts, more, n * sizeof(*all));
-    o->contracts = all;
-    o->n_contracts += n;
-    return KS_OK;
-}
 
 static enum ks_code read_contracts(struct ks_opened *o, struct ks_err *err)
 {
     struct ks_diags diags;
     const struct ks_unit *u = &o->unit;
-    const char *base = ks_path_base(u->path), *dot = strrchr(base, '.');
-    const char *sidecar =
-        ks_arena_printf(&o->arena, "%.*s.kscc.json", (int)(dot ? dot - u->path : (ptrdiff_t)strlen(u->path)), u->path);
+    KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
+    ks_sidecar_path(u->path, &sidecar);
     ks_diags_init(&diags);
     enum ks_code code =
         ks_contracts_parse(u->path, u->source, u->source_len, &o->arena, &diags, &o->contracts, &o->n_contracts, err);
     ks_say_diags(&diags, u->source, u->source_len);
     ks_diags_release(&diags);
     ks_diags_init(&diags);
-    if (code == KS_OK && ks_file_exists(sidecar))
-        code = read_sidecar(o, sidecar, &diags, err);
+    if (code == KS_OK && ks_file_exists(ks_str_cstr(&sidecar)))
+        code = ks_sidecar_read(ks_str_cstr(&sidecar), &o->arena, &diags, &o->contracts, &o->n_contracts, err);
     ks_say_diags(&diags, NULL, 0);
     ks_diags_release(&diags);
     if (code == KS_OK && o->n_contracts == 0)
         code = ks_fail(err, KS_ERR_NOT_FOUND, "no workload: neither a contract ('// kscc: entry ...') in '%s' nor '%s'", u->path,
-                       sidecar);
+                       ks_str_cstr(&sidecar));
     return code;
 }
 

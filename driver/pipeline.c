@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "driver/again.h"
+#include "driver/beside.h"
 #include "driver/certificate.h"
 #include "driver/device_choice.h"
 #include "driver/emit.h"
@@ -46,30 +47,6 @@ struct pipeline {
 
 /* ---- contracts ------------------------------------------------------------------------------------------------------ */
 
-/* "dir/attention.cu" -> "dir/attention.kscc.json" */
-static const char *sidecar_path(struct pipeline *p)
-{
-    const char *path = p->unit.path, *base = ks_path_base(path), *dot = strrchr(base, '.');
-    return ks_arena_printf(&p->arena, "%.*s.kscc.json", (int)(dot ? dot - path : (ptrdiff_t)strlen(path)), path);
-}
-
-static enum ks_code parse_sidecar(struct pipeline *p, const char *path, struct ks_diags *diags, struct ks_err *err)
-{
-    KS_AUTO_JSON struct ks_json *json = NULL;
-    struct ks_contract *more = NULL;
-    size_t n = 0;
-    KS_TRY(ks_json_read_file(path, &json, err));
-    enum ks_code code = ks_contracts_parse_json(path, json, &p->arena, diags, &more, &n, err);
-    struct ks_contract *all = KS_ARENA_ARRAY(&p->arena, struct ks_contract, p->n_contracts + n);
-    if (p->n_contracts)
-        memcpy(all, p->contracts, p->n_contracts * sizeof(*all));
-    if (n)
-        memcpy(all + p->n_contracts, more, n * sizeof(*all));
-    p->contracts = all;
-    p->n_contracts += n;
-    return code;
-}
-
 static bool read_contracts(struct pipeline *p)
 {
     struct ks_diags diags;
@@ -80,9 +57,12 @@ static bool read_contracts(struct pipeline *p)
     ks_say_diags(&diags, p->unit.source, p->unit.source_len);
     ks_diags_release(&diags);
     ks_diags_init(&diags);
-    const char *sidecar = sidecar_path(p);
+    KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
+    ks_sidecar_path(p->unit.path, &sidecar);
     struct ks_err sidecar_err;
-    enum ks_code sidecar_code = ks_file_exists(sidecar) ? parse_sidecar(p, sidecar, &diags, &sidecar_err) : KS_OK;
+    enum ks_code sidecar_code = KS_OK;
+    if (ks_file_exists(ks_str_cstr(&sidecar)))
+        sidecar_code = ks_sidecar_read(ks_str_cstr(&sidecar), &p->arena, &diags, &p->contracts, &p->n_contracts, &sidecar_err);
     ks_say_diags(&diags, NULL, 0);
     ks_diags_release(&diags);
     const char *instead = p->n_contracts ? "going on with the contracts without errors" : nvcc_only;
@@ -94,7 +74,7 @@ static bool read_contracts(struct pipeline *p)
     if (p->n_contracts == 0 && !p->contracts_failed)
         ks_say(KS_SEV_REMARK,
                "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s [kscc-no-workload]",
-               p->unit.path, sidecar, nvcc_only);
+               p->unit.path, ks_str_cstr(&sidecar), nvcc_only);
     return p->n_contracts > 0;
 }
 
@@ -158,17 +138,8 @@ static bool read_facts(struct pipeline *p)
 static bool open_store(struct pipeline *p)
 {
     struct ks_err err;
-    KS_AUTO_STR struct ks_str beside = KS_STR_INIT, dir = KS_STR_INIT;
-    ks_path_dir(&beside, p->unit.path);
-    ks_path_join(&dir, ks_str_cstr(&beside), ".kscc");
-    if (ks_streq(ks_str_cstr(&beside), ".")) {
-        ks_str_clear(&dir);
-        ks_str_add(&dir, ".kscc");
-    }
-    if (p->unit.settings->dir) {
-        ks_str_clear(&dir);
-        ks_str_add(&dir, p->unit.settings->dir);
-    }
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    ks_store_dir_of(p->unit.settings, p->unit.path, &dir);
     enum ks_code code = ks_store_open(ks_str_cstr(&dir), &p->store, &err);
     if (code != KS_OK) {
         struct ks_err none;

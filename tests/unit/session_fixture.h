@@ -8,6 +8,19 @@
 #include "base/file.h"
 #include "tests/unit/test.h"
 
+#define FIXTURE_POINTER(name_, text, is_const)                                                                                   \
+    {                                                                                                                            \
+        .name = name_, .kind = KS_PARAM_POINTER, .spelling = text, .pointee = KS_DT_FLOAT, .pointee_known = true,                \
+        .pointee_bytes = 4, .pointee_const = is_const                                                                            \
+    }
+/* of void scale(const float *x, float *y, int n, float a), or of its first three */
+static const struct ks_param scale_params[] = {
+    FIXTURE_POINTER("x", "const float *", true),
+    FIXTURE_POINTER("y", "float *", false),
+    {.name = "n", .kind = KS_PARAM_I32, .spelling = "int"},
+    {.name = "a", .kind = KS_PARAM_F32, .spelling = "float"},
+};
+
 struct fixture {
     struct ks_arena arena;
     struct ks_diags diags;

@@ -22,25 +22,8 @@
 /* One block for everything: right, and slow. */
 #define ONE_BLOCK KERNEL("for (int i = threadIdx.x; i < n; i += 32) y[i] = a * x[i];") ENTRY("k<<<1, 32>>>(x, y, n, a);")
 
-static const struct ks_param params[] = {
-    {.name = "x",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "const float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4,
-     .pointee_const = true},
-    {.name = "y",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4},
-    {.name = "n", .kind = KS_PARAM_I32, .spelling = "int"},
-    {.name = "a", .kind = KS_PARAM_F32, .spelling = "float"},
-};
 static struct ks_signature signature = {
-    .entry = "scale", .symbol = SYMBOL, .params = params, .n_params = 4, .returns_void = true};
+    .entry = "scale", .symbol = SYMBOL, .params = scale_params, .n_params = 4, .returns_void = true};
 
 static enum ks_code open_session(struct fixture *f, const char *text, size_t memory_limit_bytes, struct ks_err *err)
 {

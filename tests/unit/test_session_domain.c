@@ -16,14 +16,9 @@
 #define GAPS  "used=cols"
 #define RIGHT "        if (c < cols)\n            y[i] = 2 * x[i] > 0 ? 2 * x[i] : 0;\n" /* NaN gives 0 */
 
-#define POINTER(name_, text, is_const)                                                                                           \
-    {                                                                                                                            \
-        .name = name_, .kind = KS_PARAM_POINTER, .spelling = text, .pointee = KS_DT_FLOAT, .pointee_known = true,                \
-        .pointee_bytes = 4, .pointee_const = is_const                                                                            \
-    }
 static const struct ks_param params[] = {
-    POINTER("x", "const float *", true),
-    POINTER("y", "float *", false),
+    FIXTURE_POINTER("x", "const float *", true),
+    FIXTURE_POINTER("y", "float *", false),
     {.name = "rows", .kind = KS_PARAM_I32, .spelling = "int"},
     {.name = "cols", .kind = KS_PARAM_I32, .spelling = "int"},
     {.name = "ld", .kind = KS_PARAM_I32, .spelling = "int"},

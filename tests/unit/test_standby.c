@@ -17,24 +17,8 @@ static const char text[] = "// kscc: entry scale\n"
                            "__global__ void k(const float *x, float *y, int n)\n"
                            "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }\n"
                            "void scale(const float *x, float *y, int n) { k<<<(n + 63) / 64, 64>>>(x, y, n); }\n";
-static const struct ks_param params[] = {
-    {.name = "x",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "const float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4,
-     .pointee_const = true},
-    {.name = "y",
-     .kind = KS_PARAM_POINTER,
-     .spelling = "float *",
-     .pointee = KS_DT_FLOAT,
-     .pointee_known = true,
-     .pointee_bytes = 4},
-    {.name = "n", .kind = KS_PARAM_I32, .spelling = "int"},
-};
 static const struct ks_signature signature = {
-    .entry = "scale", .symbol = "_Z5scalePKfPfi", .params = params, .n_params = 3, .returns_void = true};
+    .entry = "scale", .symbol = "_Z5scalePKfPfi", .params = scale_params, .n_params = 3, .returns_void = true};
 static struct fixture f;
 
 static bool gone(pid_t pid)
