@@ -288,3 +288,18 @@ double ks_stats_confidence(unsigned n_candidates)
     double n = n_candidates > 0 ? n_candidates : 1;
     return 1 - 0.05 / (n * (n + 1));
 }
+
+size_t ks_stats_look(bool confirm, size_t look)
+{
+    static const size_t pairs[2][KS_STATS_LOOKS] = {{12, 24, 48, 96}, {48, 72, 96, KS_STATS_MOST_PAIRS}};
+    return pairs[confirm][look];
+}
+
+bool ks_stats_decided(struct ks_interval v, double delta, bool confirm, size_t look)
+{
+    if (v.lo > 1 + 2 * delta || v.hi < 1 + delta / 2)
+        return true;
+    if (look == KS_STATS_LOOKS - 2 && (v.lo > 1 + delta || v.mid < 1 + delta))
+        return true;
+    return (look > 0 || confirm) && log(v.hi / v.lo) < 0.005;
+}

@@ -15,6 +15,7 @@
  * a whole, with a fixed seed (the same series gives the same interval), which outliers do not move; and Student's t over the
  * winsorised means of the blocks (Yuen 1974), which does not flatter few blocks. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,18 @@ double ks_stats_place(const struct ks_series *s, unsigned place);
 /* Confidence level for judging the n-th candidate (from 1): 1 - 0.05 / (n (n + 1)).  However many candidates are tried, the
  * levels of all of them add up to less than 0.05 (Bonferroni, with unequal shares because nobody knows how many will come). */
 double ks_stats_confidence(unsigned n_candidates);
+
+/* Sequential stopping: how many looks there are, and the pairs of the last one of a confirmation. */
+#define KS_STATS_LOOKS      4
+#define KS_STATS_MOST_PAIRS 144
+
+/* Pairs a point at look 0 .. KS_STATS_LOOKS - 1. */
+size_t ks_stats_look(bool confirm, size_t look);
+
+/* Whether no further look is needed after this one, at which the interval was `v` (with the confidence shared out over the
+ * looks): clearly a gain, clearly none that 1 + delta could pass, or narrow.  The last look is only taken where the middle could
+ * still pass: giving up accepts nothing, so it costs no confidence. */
+bool ks_stats_decided(struct ks_interval v, double delta, bool confirm, size_t look);
 /* Student's t: the value that a variable with `df` degrees of freedom exceeds with probability `tail` (0 < tail < 0.5). */
 double ks_stats_t(double df, double tail);
 

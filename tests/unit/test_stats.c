@@ -150,21 +150,35 @@ TEST(an_effect_of_memory_blocks_is_no_gain)
     CHECK(without > with);
 }
 
-/* Looks at 12, 24 and 48 pairs, as the time gate does, with its confidence shared out. */
-static bool sequential(double speedup, unsigned n_candidates, double least)
+/* The interval at the look that decided, of a series of KS_STATS_MOST_PAIRS pairs. */
+static struct ks_interval looked_at(struct ks_series s, double confidence, bool confirm)
 {
-    static const size_t looks[] = {12, 24, 48};
-    double a[48], b[48], confidence = 1 - (1 - ks_stats_confidence(n_candidates)) / 3;
-    struct ks_series s = synthetic(a, b, 48, speedup);
     struct ks_interval i = {0, 0, 0};
-    s.block = 2;
-    for (int k = 0; k < 3; k++) {
-        s.n = looks[k];
-        i = ks_stats_ratio(&s, confidence, 1);
-        if (i.lo > 1.04 || i.hi < 1.01 || log(i.hi / i.lo) < 0.005)
+    for (size_t look = 0; look < KS_STATS_LOOKS; look++) {
+        s.n = ks_stats_look(confirm, look);
+        i = ks_stats_ratio(&s, 1 - (1 - confidence) / KS_STATS_LOOKS, 1);
+        if (ks_stats_decided(i, 0.02, confirm, look))
             break;
     }
-    return i.lo > least;
+    return i;
+}
+
+static bool sequential(double speedup, unsigned n_candidates, double least)
+{
+    double a[KS_STATS_MOST_PAIRS], b[KS_STATS_MOST_PAIRS];
+    struct ks_series s = synthetic(a, b, KS_STATS_MOST_PAIRS, speedup);
+    s.block = 2;
+    return looked_at(s, ks_stats_confidence(n_candidates), false).lo > least;
+}
+
+TEST(the_last_look_is_for_what_could_pass)
+{
+    struct ks_interval hopeless = {1.01, 0.99, 1.04}, open = {1.03, 1.01, 1.05}, sure = {1.03, 1.021, 1.05};
+    CHECK(ks_stats_decided(hopeless, 0.02, false, KS_STATS_LOOKS - 2));
+    CHECK(!ks_stats_decided(open, 0.02, false, KS_STATS_LOOKS - 2));
+    CHECK(ks_stats_decided(sure, 0.02, false, KS_STATS_LOOKS - 2));
+    CHECK(!ks_stats_decided(hopeless, 0.02, false, 0));
+    CHECK(ks_stats_look(true, KS_STATS_LOOKS - 1) == KS_STATS_MOST_PAIRS);
 }
 
 /* What a GPU does to a kernel bound by memory, as the control shows it on an H200: the arm that is called last in a block, or
@@ -239,22 +253,14 @@ TEST(rounds_are_told_apart_without_what_their_order_is_worth)
 /* One search over one candidate, as the time gate makes it: control, trial, confirmation. */
 static bool search_accepts(double speedup, bool alternate)
 {
-    static const size_t looks[2][3] = {{12, 24, 48}, {48, 72, 96}};
-    double a[96], b[96], gate = 1 - 0.025 / 3;
-    unsigned char places[96];
+    double a[KS_STATS_MOST_PAIRS], b[KS_STATS_MOST_PAIRS];
+    unsigned char places[KS_STATS_MOST_PAIRS];
     struct ks_series s = biased(a, b, places, 24, 1, alternate);
     double bias = fabs(ks_stats_ratio(&s, 0.95, 1).mid - 1);
     bool ok = true;
     for (int confirm = 0; confirm < 2 && ok; confirm++) {
-        struct ks_interval i = {0, 0, 0};
-        s = biased(a, b, places, 96, speedup, alternate);
-        for (int k = 0; k < 3; k++) {
-            s.n = looks[confirm][k];
-            i = ks_stats_ratio(&s, gate, 1);
-            if (i.lo > 1.04 || i.hi < 1.01 || (k > 0 && log(i.hi / i.lo) < 0.005))
-                break;
-        }
-        ok = i.lo > 1.02 + bias;
+        s = biased(a, b, places, KS_STATS_MOST_PAIRS, speedup, alternate);
+        ok = looked_at(s, ks_stats_confidence(1), confirm).lo > 1.02 + bias;
     }
     return ok;
 }
