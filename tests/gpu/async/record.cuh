@@ -1,0 +1,77 @@
+/* Results of the cases of tests/gpu/async, for compare.py: one file, a case after the other.
+ *
+ *     name how n\n  then n bytes.   how: what the ISA fixes about them
+ *         exact       every bit
+ *         near-T      floats of 32 bits, up to T times the case's largest magnitude (order of accumulation)
+ *         half-T      the same, two halves in a word
+ *     A case whose launch failed has n = 0. */
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *out_file;
+static int cases, refused;
+
+static bool open_results(const char *path)
+{
+    out_file = path ? fopen(path, "wb") : nullptr;
+    return out_file != nullptr;
+}
+/* n bytes from the device, after everything launched so far. */
+static void record(const char *name, const char *how, const void *device, size_t n)
+{
+    static uint8_t host[1 << 20];
+    cudaError_t e = cudaGetLastError();
+    e = e ? e : cudaDeviceSynchronize();
+    e = e ? e : cudaMemcpy(host, device, n, cudaMemcpyDeviceToHost);
+    if (e) {
+        printf("%s: %s\n", name, cudaGetErrorString(e));
+        refused++;
+        n = 0;
+    }
+    cases++;
+    fprintf(out_file, "%s %s %zu\n", name, how, n);
+    fwrite(host, 1, n, out_file);
+}
+static int close_results(void)
+{
+    printf("%d cases, %d refused\n", cases, refused);
+    return fclose(out_file) || refused;
+}
+static void *device_bytes(const void *from, size_t n)
+{
+    void *p = nullptr;
+    if (cudaMalloc(&p, n) || (from && cudaMemcpy(p, from, n, cudaMemcpyHostToDevice)) || (!from && cudaMemset(p, 0xee, n)))
+        exit(3);
+    return p;
+}
+static void launch(const void *kernel, unsigned blocks, unsigned threads, unsigned shared_bytes, unsigned cluster, void **args)
+{
+    cudaLaunchConfig_t c = {};
+    cudaLaunchAttribute a = {};
+    c.gridDim = dim3(blocks), c.blockDim = dim3(threads), c.dynamicSmemBytes = shared_bytes;
+    a.id = cudaLaunchAttributeClusterDimension;
+    a.val.clusterDim.x = cluster, a.val.clusterDim.y = 1, a.val.clusterDim.z = 1;
+    c.attrs = &a, c.numAttrs = cluster > 1;
+    (void)cudaLaunchKernelExC(&c, kernel, args); /* record() hears of errors */
+}
+
+static uint32_t noise_state = 1;
+static uint32_t noise(void)
+{
+    noise_state = noise_state * 1664525u + 1013904223u;
+    return noise_state >> 8;
+}
+static uint32_t bits_of(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
