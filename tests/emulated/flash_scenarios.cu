@@ -4,7 +4,7 @@
  * element written, nothing beside them.  128 rows of a case are compared, the first and last of every head among them.
  *
  *     flash_scenarios [--full] [--lengths=512,4096] [--dims=64] [--take=I/N] scenarios.tsv
- *     flash_scenarios --ragged=LIMIT [--take=I/N]        ragged cases of at most LIMIT units of 128 x 128 x 64
+ *     flash_scenarios --ragged=LIMIT [--too-large=N] [--take=I/N]        the ragged cases
  *
  * How a scenario is shortened (without --full):
  *   keys       all: every tile goes through as many blocks of keys, and so turns of every ring and phases of every barrier, as at
@@ -13,6 +13,10 @@
  *   heads      up to 1024: at most 2 heads of K and V, each for at most 4 heads of Q; longer: 1 for at most 2, or 2 for 1 each
  *   batch      1 (2 at length 512)
  *   device     2 multiprocessors, 1 for the longer ones, so that each has several tiles
+ *
+ * A ragged case of more than LIMIT units of 128 x 128 x 64 (8 times as many through the slow kernel) gets fewer of what is only
+ * repeated, step by step: batch 2, batch 1, 2 heads of K and V, 1, 4 heads of Q for each, 2.  Lengths, gaps, offsets, distribution,
+ * mask and scale stay.  What is then larger than LIMIT and than N is left out and counted.
  *
  * --full: all queries; heads and batch as above.  --take: every Nth case from the Ith on.  One line a case on stdout,
  * tab-separated. */
@@ -273,22 +277,39 @@ static int run_scenarios(const char *path, const char *lengths, const char *dims
     return 0;
 }
 
-static double ragged_limit;
+static double ragged_limit, too_large = -1;
+/* One step fewer of what a ragged case has more of than it needs; false: nothing is left to take. */
+static bool fewer(test_case &t)
+{
+    int group = t.heads_q / t.heads_kv;
+    if (t.batch > 1)
+        t.batch = t.batch > 2 ? 2 : 1;
+    else if (t.heads_kv > 1)
+        t.heads_kv = t.heads_kv > 2 ? 2 : 1;
+    else if (group > 2)
+        group = group > 4 ? 4 : 2;
+    else
+        return false;
+    t.heads_q = group * t.heads_kv;
+    return true;
+}
 static void ragged(const test_case *t)
 {
     test_case u = *t;
+    char note[64];
+    bool plain = u.gap % 8 || u.offset % 8 || u.scale < 0; /* tens of times slower */
     auto units = [&] {
-        return (double)u.batch * u.heads_q * ((u.seqlen_q + 127) / 128) * ((u.seqlen_k + 127) / 128) * (u.dim / 64);
+        return (plain ? 8.0 : 1.0) * u.batch * u.heads_q * ((u.seqlen_q + 127) / 128) * ((u.seqlen_k + 127) / 128) * (u.dim / 64);
     };
-    bool plain = u.gap % 8 || u.offset % 8 || u.scale < 0; /* hundreds of times slower */
-    if (units() > ragged_limit)
-        u.batch = 1;
-    if (units() * (plain ? 8 : 1) > ragged_limit) {
+    while (units() > ragged_limit && fewer(u))
+        continue;
+    if (units() > std::max(ragged_limit, too_large)) {
         skipped++;
         return;
     }
+    snprintf(note, sizeof note, "%s %d/%d x %d", plain ? "plain" : "ragged", t->heads_q, t->heads_kv, t->batch);
     if (take())
-        run_case(u, plain ? "plain" : "ragged");
+        run_case(u, note);
 }
 
 int main(int argc, char **argv)
@@ -304,6 +325,8 @@ int main(int argc, char **argv)
             dims = argv[i] + 7;
         else if (!strncmp(argv[i], "--ragged=", 9))
             ragged_limit = atof(argv[i] + 9);
+        else if (!strncmp(argv[i], "--too-large=", 12))
+            too_large = atof(argv[i] + 12);
         else if (sscanf(argv[i], "--take=%d/%d", &take_first, &take_every) != 2)
             path = argv[i];
     }
