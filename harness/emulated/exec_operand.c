@@ -14,13 +14,13 @@ static uint32_t span_of(enum ks_emu_map_swizzle s)
 
 uint32_t ks_emu_operand_address(const struct emu_operand *o, uint32_t line, uint32_t piece)
 {
-    uint32_t a = o->start, w = span_of(o->swizzle);
+    uint32_t a = o->start, w = span_of(o->swizzle), group = o->swizzle == KS_EMU_SWIZZLE_128B_ATOM_32B ? 4 : 8;
     if (o->swizzle == KS_EMU_SWIZZLE_NONE) {
         a += line % 8 * 16 + (o->mn_major ? piece * o->sbo + line / 8 * o->lbo : piece * o->lbo + line / 8 * o->sbo);
         return a & 0x3ffffu;
     }
     if (o->mn_major)
-        a += piece * 16 % w + piece * 16 / w * o->lbo + line % 8 * w + line / 8 * o->sbo;
+        a += piece * 16 % w + piece * 16 / w * o->lbo + line % group * w + line / group * o->sbo;
     else
         a += line / 8 * o->sbo + line % 8 * w + piece * 16;
     uint32_t shift = o->base_offset << 7;

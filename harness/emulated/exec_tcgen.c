@@ -108,8 +108,8 @@ static void relinquish(struct emu_warp *w, const struct emu_insn *in, uint32_t m
 
 /* ------------------------------------------------------------------------------------------------ loads and stores */
 
-/* Row and column of register r of a thread, within the shape (PTX ISA, "Data movement shape"). */
-static void cell_of(enum emu_tc_shape shape, uint32_t r, uint32_t thread, uint32_t split, uint32_t *row, uint32_t *column)
+/* Row and first column of register r of a thread (PTX ISA, "Data movement shape"); packed, it has the column behind that too. */
+static void shape_cell(enum emu_tc_shape shape, uint32_t r, uint32_t thread, uint32_t *row, uint32_t *column)
 {
     *row = *column = 0;
     switch (shape) {
@@ -131,9 +131,16 @@ static void cell_of(enum emu_tc_shape shape, uint32_t r, uint32_t thread, uint32
         return;
     case EMU_TC_16X32X2:
         *row = thread % 16;
-        *column = r + thread / 16 * split;
+        *column = r;
         return;
     }
+}
+static void cell_of(const struct emu_insn *in, uint32_t r, uint32_t thread, uint32_t *row, uint32_t *column)
+{
+    shape_cell((enum emu_tc_shape)in->type, r, thread, row, column);
+    *column *= in->sub & EMU_TC_PACK ? 2 : 1;
+    if (in->type == EMU_TC_16X32X2) /* two accesses; the second starts that many columns behind the first */
+        *column += thread / 16 * (uint32_t)in->imm;
 }
 
 /* The window of tensor memory an instruction covers; false: faulted.  A warp reaches the lanes of its quarter only. */
@@ -142,8 +149,8 @@ static bool window(struct emu_warp *w, const struct emu_insn *in, int thread, ui
 {
     uint32_t address = R32(in->a)[thread], lane = address >> 16, column = address & 0xffff, quarter = w->id % 4 * 32;
     uint32_t rows = in->type == EMU_TC_32X32 ? 32 : 16, last_row, last;
-    cell_of((enum emu_tc_shape)in->type, in->n_ext - 1u, 31, (uint32_t)in->imm, &last_row, &last);
-    uint32_t columns = (last + 1) * (in->sub & EMU_TC_PACK ? 2 : 1);
+    cell_of(in, in->n_ext - 1u, 31, &last_row, &last);
+    uint32_t columns = last + (in->sub & EMU_TC_PACK ? 2 : 1);
     if (lane != quarter && !(rows == 16 && lane == quarter + 16)) {
         ks_emu_fault(w, KS_ERR_DEVICE, "tensor-lanes", thread, "", address, "",
                      "warp %u of its warpgroup reaches lanes %u to %u of tensor memory, not lane %u", w->id % 4, quarter,
@@ -170,9 +177,9 @@ static void load(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
         uint32_t *d = R32(in->ext[r]);
         for (uint32_t l = 0; l < EMU_LANES; l++) {
             uint32_t row, c;
-            cell_of((enum emu_tc_shape)in->type, r, l, (uint32_t)in->imm, &row, &c);
+            cell_of(in, r, l, &row, &c);
             const uint32_t *from = t->cell[lane + row] + column;
-            d[l] = in->sub & EMU_TC_PACK ? (from[2 * c] & 0xffffu) | from[2 * c + 1] << 16 : from[c];
+            d[l] = in->sub & EMU_TC_PACK ? (from[c] & 0xffffu) | from[c + 1] << 16 : from[c];
         }
         s->loading[in->ext[r] / 64] = 1;
         s->by[in->ext[r] / 64] = w->pc;
@@ -192,13 +199,13 @@ static void store(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
         const uint32_t *s = R32(in->ext[r]);
         for (uint32_t l = 0; l < EMU_LANES; l++) {
             uint32_t row, c;
-            cell_of((enum emu_tc_shape)in->type, r, l, (uint32_t)in->imm, &row, &c);
+            cell_of(in, r, l, &row, &c);
             uint32_t *to = t->cell[lane + row] + column;
             uint8_t *state = t->state[lane + row] + column;
             if (in->sub & EMU_TC_PACK) {
-                to[2 * c] = s[l] & 0xffffu;
-                to[2 * c + 1] = s[l] >> 16;
-                state[2 * c] = state[2 * c + 1] = EMU_TMEM_STORING;
+                to[c] = s[l] & 0xffffu;
+                to[c + 1] = s[l] >> 16;
+                state[c] = state[c + 1] = EMU_TMEM_STORING;
             } else {
                 to[c] = s[l];
                 state[c] = EMU_TMEM_STORING;
@@ -309,12 +316,35 @@ static bool decode_descriptor(struct emu_warp *w, int lane, uint32_t idesc, enum
         ok &= a < 2 && b < 2 && d == 2;
         break;
     }
+    bool wide = kind == EMU_TCGEN_I8 && (op->pair || op->n > 32); /* rows of the table of shapes */
+    bool bytes = kind == EMU_TCGEN_F8F6F4 || kind == EMU_TCGEN_I8;
     ok &= (op->pair ? op->m == 128 || op->m == 256 : op->m == 64 || op->m == 128) && op->n >= 8 && op->n <= 256;
-    ok &= op->n % (op->pair ? 16 : 8) == 0 && !(idesc & 4); /* dense */
+    ok &= op->n % ((wide || (bytes && op->trans_b) ? 16 : 8) * (op->pair ? 2 : 1)) == 0;
+    ok &= !(idesc & 4) && !(idesc & (1u << 6 | 1u << 23 | 1u << 29)); /* dense; reserved */
+    ok &= kind == EMU_TCGEN_I8 ? !(idesc >> 13 & 3) : !op->saturate;
+    ok &= op->scale == 0 || kind == EMU_TCGEN_F16 || kind == EMU_TCGEN_TF32;
     if (!ok)
         ks_emu_fault(w, KS_ERR_DEVICE, "tensor-descriptor", lane, "", idesc, "",
-                     "instruction descriptor 0x%08x: no such types or shape (M %u, N %u) of this kind", idesc, op->m, op->n);
+                     "instruction descriptor 0x%08x: no such types, shape (M %u, N %u), negation, saturation or scale of this "
+                     "kind, or reserved bits",
+                     idesc, op->m, op->n);
     return ok;
+}
+
+/* What a shared memory descriptor must not say; NULL: nothing. */
+static const char *descriptor_mistake(uint64_t desc, bool trans, enum ptx_type t)
+{
+    uint32_t code = (uint32_t)(desc >> 61);
+    if ((desc >> 46 & 7) != 1)
+        return "bits 46 to 48 must be 1";
+    if (desc >> 52 & 0x1ff)
+        return "bits 52 to 60 must be 0";
+    if (code == 3 || code == 5 || code == 7)
+        return "no such swizzle";
+    if (trans && (t == PTX_tf32) != (code == 1))
+        return t == PTX_tf32 ? "transposed tf32 needs the 128-byte swizzle of 32-byte atoms"
+                             : "transposed, the 128-byte swizzle of 32-byte atoms is for tf32";
+    return NULL;
 }
 
 /* Lines of an operand in shared memory, as the checks of asynchronous reads see them; false: outside. */
@@ -329,10 +359,11 @@ static bool check_shared(struct emu_warp *w, const struct emu_insn *in, int lane
     op->lo[which] = UINT32_MAX;
     op->hi[which] = 0;
     ks_emu_tcgen_operand(b, desc, trans, &o);
-    uint32_t code = (uint32_t)(desc >> 61), seen;
-    if ((desc >> 46 & 7) != 1 || code == 3 || code == 5 || code == 7) {
+    uint32_t seen;
+    const char *mistake = descriptor_mistake(desc, trans, t);
+    if (mistake) {
         ks_emu_fault(w, KS_ERR_DEVICE, "tensor-descriptor", lane, "", 0, "", "descriptor 0x%016llx of operand %s: %s",
-                     (unsigned long long)desc, what, (desc >> 46 & 7) != 1 ? "bits 46 to 48 must be 1" : "no such swizzle");
+                     (unsigned long long)desc, what, mistake);
         return false;
     }
     for (uint32_t l = 0; l < n; l++) {
@@ -378,6 +409,11 @@ static bool check_mma(struct emu_warp *w, const struct emu_insn *in, int lane, s
               (op->a_in_tmem && !first_lane(w, lane, (uint32_t)op->a >> 16, rows == 64 && n == 1, "operand A"))))
         return false;
     uint32_t base = op->d >> 16;
+    if (n && op->a_in_tmem && (uint32_t)op->a >> 16 != base) {
+        ks_emu_fault(w, KS_ERR_DEVICE, "tensor-lanes", lane, "", (uint32_t)op->a, "",
+                     "operand A of tcgen05.mma at lane %u of tensor memory, the result at lane %u", (uint32_t)op->a >> 16, base);
+        return false;
+    }
     for (uint32_t k = 0; k < n; k++) {
         uint32_t lanes = rows == 64 && n == 1 ? 16 : 128, step = lanes == 16 ? 32 : 128;
         if (!ks_emu_tmem_columns(w, lane, b[k], d, width, "the result of tcgen05.mma"))
@@ -449,7 +485,13 @@ static void cp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
                                   .shape = (enum emu_tcgen_cp)in->type,
                                   .d = R32(in->a)[i],
                                   .a = R64(in->b)[i]};
-        uint32_t n = blocks_of(w, i, op.pair, b), columns = 4 * shapes[in->type].pieces;
+        uint32_t n = blocks_of(w, i, op.pair, b), columns = 4 * shapes[in->type].pieces, lane = op.d >> 16;
+        bool few = in->type == EMU_CP_4X256;
+        if (n && lane >= (few ? 32 : 1)) {
+            ks_emu_fault(w, KS_ERR_DEVICE, "tensor-lanes", i, "", op.d, "", "tcgen05.cp at lane %u of tensor memory, must be %s",
+                         lane, few ? "0 to 31, the same lane of each quarter" : "0");
+            return;
+        }
         for (uint32_t k = 0; k < n; k++) {
             if (!ks_emu_tmem_columns(w, i, b[k], op.d & 0xffff, columns, "tcgen05.cp") ||
                 !check_shared(w, in, i, b[k], op.a, false, shapes[in->type].lines, 16 * shapes[in->type].pieces, PTX_u8, "of cp",
@@ -458,7 +500,8 @@ static void cp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
             op.width = columns;
             if (n == 1)
                 ks_emu_tmem_order(w, i, 0, EMU_TMEM_LANES, op.d & 0xffff, columns, true, "tcgen05.cp");
-            ks_emu_tmem_mark(b[k], 0, EMU_TMEM_LANES, op.d & 0xffff, columns, EMU_TMEM_BUSY);
+            for (uint32_t l = few ? lane : 0; l < EMU_TMEM_LANES; l += few ? 32 : 1)
+                ks_emu_tmem_mark(b[k], l, 1, op.d & 0xffff, columns, EMU_TMEM_BUSY);
         }
         if (!n)
             return;
@@ -488,6 +531,10 @@ static void shift(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
         op.width = 8;
         if (n == 1)
             ks_emu_tmem_order(w, i, lane, 32, op.d & 0xffff, 8, true, "tcgen05.shift");
+        for (uint32_t k = 0; k < n; k++) {
+            ks_emu_tmem_check(w, i, b[k], lane, 32, op.d & 0xffff, 8, EMU_TMEM_PIPE, "tcgen05.shift");
+            ks_emu_tmem_mark(b[k], lane, 32, op.d & 0xffff, 8, EMU_TMEM_BUSY);
+        }
         push(w, i, &op);
     }
 }

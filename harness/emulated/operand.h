@@ -10,7 +10,7 @@
  *   K-major, no swizzle    start + line/8 * SBO + line%8 * 16 + piece * LBO
  *   K-major, swizzled      start + line/8 * SBO + line%8 * W + piece * 16
  *   MN-major, no swizzle   start + piece * SBO + line%8 * 16 + line/8 * LBO
- *   MN-major, swizzled     start + piece*16 % W + piece*16/W * LBO + line%8 * W + line/8 * SBO
+ *   MN-major, swizzled     start + piece*16 % W + piece*16/W * LBO + line%8 * W + line/8 * SBO     (atoms of 32 bytes: 4 for 8)
  *
  * and then the swizzle exchanges address bits, as it does for tensor maps. */
 

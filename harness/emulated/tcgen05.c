@@ -27,7 +27,8 @@ static void load_a(struct work *x, struct emu_block *b)
     float line[EMU_TMEM_LANES];
     if (op->a_in_tmem) {
         for (uint32_t r = 0; r < x->rows; r++)
-            ks_emu_elements(&b->tmem->cell[ks_emu_tmem_lane(x->rows, r, (uint32_t)op->a >> 16)][op->a & 0xffff], op->k, t, x->a + r * op->k);
+            ks_emu_elements(&b->tmem->cell[ks_emu_tmem_lane(x->rows, r, (uint32_t)op->a >> 16)][op->a & 0xffff], op->k, t,
+                            x->a + r * op->k);
     } else {
         ks_emu_tcgen_operand(b, op->a, op->trans_a, &o);
         for (uint32_t r = 0; r < x->rows && !op->trans_a; r++)
@@ -191,8 +192,8 @@ static void cp(const struct emu_tcgen_op *op, struct emu_block *b)
             copy_line(b, &o, r, op->shape == EMU_CP_128X256 ? 2 : 1, r, column);
         return;
     case EMU_CP_4X256:
-        for (uint32_t r = 0; r < 4; r++)
-            copy_line(b, &o, r, 2, (lane + r) % EMU_TMEM_LANES, column);
+        for (uint32_t r = 0; r < 4; r++) /* a lane of each quarter */
+            copy_line(b, &o, r, 2, (lane + 32 * r) % EMU_TMEM_LANES, column);
         return;
     case EMU_CP_64X128_02_13: /* to warps 0 and 2, then 1 and 3 */
         for (uint32_t r = 0; r < 64; r++) {
@@ -213,12 +214,14 @@ static void cp(const struct emu_tcgen_op *op, struct emu_block *b)
     }
 }
 
-/* Elements of 32 bytes move down by one row, within the 32 rows from the address; the last row's go nowhere. */
+/* Of the 32 rows from the address, all but the last get the 32 bytes of the row behind them; the last keeps its own, which a copy
+ * of 4x256b replaces (PTX ISA, "tcgen05.shift": shape 31x256b).  The ISA does not draw it; this is how CUTLASS describes its use.
+ */
 static void shift(const struct emu_tcgen_op *op, struct emu_block *b)
 {
     uint32_t column = op->d & 0xffff, lane = op->d >> 16 & ~31u;
-    for (uint32_t r = 31; r > 0; r--)
-        memcpy(&b->tmem->cell[lane + r][column], &b->tmem->cell[lane + r - 1][column], 32);
+    for (uint32_t r = 0; r < 31; r++)
+        memcpy(&b->tmem->cell[lane + r][column], &b->tmem->cell[lane + r + 1][column], 32);
     ks_emu_tmem_mark(b, lane, 32, column, 8, EMU_TMEM_WRITTEN);
 }
 

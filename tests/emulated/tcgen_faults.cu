@@ -525,6 +525,57 @@ K arrival_after_inval(ARGS)
     end(s, 32);
 }
 
+/* ------------------------------------------------------------------------------------------------ rules of one instruction */
+
+/* One thread's, with nothing else wrong. */
+#define ISSUE(...)                                                                                                                   \
+    {                                                                                                                                \
+        setup s = START();                                                                                                           \
+        if (threadIdx.x == 0) {                                                                                                      \
+            __VA_ARGS__;                                                                                                             \
+        }                                                                                                                            \
+        end(s, 32);                                                                                                                  \
+    }
+#define MMA_OF(kind, x, y, how)                                                                                                      \
+    asm volatile("tcgen05.mma.cta_group::1.kind::" kind " [%0], %1, %2, %3, 0;" ::"r"(s.tmem), "l"(x), "l"(y), "r"(how) : "memory")
+#define ONE(what, at)  asm volatile("tcgen05." what " [%0];" ::"r"(at) : "memory")
+#define CP(what, at)   asm volatile("tcgen05.cp.cta_group::1." what " [%0], %1;" ::"r"(at), "l"(A0()) : "memory")
+#define INTEGERS(n)    (2u << 4 | (n) / 8u << 17 | 128u / 16 << 24)
+#define TF32           (1u << 4 | 2u << 7 | 2u << 10 | 8u / 8 << 17 | 128u / 16 << 24)
+#define ROWS_64        (1u << 4 | 8u / 8 << 17 | 64u / 16 << 24)
+#define MULTICAST(bar) asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(bar), "h"((uint16_t)6) : "memory")
+
+K negated_integers(ARGS) ISSUE(MMA_OF("i8", A0(), B0(), INTEGERS(8) | 1u << 13)) /* FAULT */
+K integers_of_40_columns(ARGS) ISSUE(MMA_OF("i8", A0(), B0(), INTEGERS(40))) /* FAULT */
+K saturated_floats(ARGS) ISSUE(MMA_OF("f16", A0(), B0(), IDESC | 8)) /* FAULT */
+K sparse_by_descriptor(ARGS) ISSUE(MMA_OF("f16", A0(), B0(), IDESC | 4)) /* FAULT */
+K reserved_bit(ARGS) ISSUE(MMA_OF("f16", A0(), B0(), IDESC | 1u << 6)) /* FAULT */
+K reserved_bits_of_operand(ARGS) ISSUE(MMA_OF("f16", A0() | 1ull << 53, B0(), IDESC)) /* FAULT */
+K transposed_tf32(ARGS) ISSUE(MMA_OF("tf32", A0(), B0(), TF32 | 1u << 15)) /* FAULT */
+K atoms_of_32_bytes(ARGS) ISSUE(MMA_OF("f16", A0() | 1ull << 61, B0(), IDESC | 1u << 15)) /* FAULT */
+K operand_at_another_lane(ARGS) ISSUE(MMA_TS(s.tmem + (16u << 16), s.tmem + 8, B0(), ROWS_64)) /* FAULT */
+K cp_at_lane_5(ARGS) ISSUE(CP("128x128b", s.tmem + (5u << 16))) /* FAULT */
+K cp_of_lines_at_lane_40(ARGS) ISSUE(CP("4x256b", s.tmem + (40u << 16))) /* FAULT */
+K cp_not_allocated(ARGS) ISSUE(CP("128x256b", s.tmem + 28)) /* FAULT */
+K shift_at_lane_16(ARGS) ISSUE(ONE("shift.cta_group::1.down", s.tmem + (16u << 16))) /* FAULT */
+K shift_of_nothing(ARGS) ISSUE(ONE("shift.cta_group::1.down", s.tmem); COMMIT(s.bar); ks_mbarrier_wait(s.bar, 0)) /* FAULT */
+K commit_to_no_block(ARGS) ISSUE(MULTICAST(s.bar)) /* FAULT */
+K cp_not_waited(ARGS)
+{
+    setup s = START();
+    if (threadIdx.x == 0) {
+        CP("128x128b", s.tmem);
+        COMMIT(s.bar);
+    }
+    sync_tensor();
+    uint32_t v;
+    LOAD(v, mine(s.tmem)); /* FAULT */
+    wait_ld();
+    d[threadIdx.x] = v;
+    product_done(s);
+    end(s, 32);
+}
+
 /* What must not be accused: everything in its place, by two warpgroups, over three rounds. */
 K no_fault(ARGS)
 {

@@ -203,7 +203,7 @@ static void test_copies(void)
     for (uint32_t l = 0; l < 128; l++)
         for (uint32_t c = 0; c < 8; c++) {
             const uint32_t *o = got + l * 32;
-            bad += o[c] != words[l][c] || o[24 + c] != words[l % 32 == 0 || l >= 32 ? l : l - 1][c];
+            bad += o[c] != words[l][c] || o[24 + c] != words[l < 31 ? l + 1 : l][c];
             bad += c < 4 && (o[8 + c] != words[l][c] || o[12 + c] != words[l % 32][c] || o[16 + c] != words[l % 64][c] ||
                              o[20 + c] != words[l / 64 * 32 + l % 32][c]);
         }

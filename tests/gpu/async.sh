@@ -2,6 +2,7 @@
 # wgmma, TMA, bulk copies and mbarrier: the same programs, from the same PTX, on a GPU (sm_90) and on the emulated device.
 #
 #     async.sh prepare BUILD DIR    compiles tests/gpu/async/*.cu and runs them on the emulated device; DIR can then be carried to the GPU
+#     async.sh test BUILD DIR       both, where there is a GPU; 77 where there is none
 #     DIR/async.sh card DIR TABLE   there: runs them on the GPU and writes the comparison (docs/results/async_h200.tsv); 1 when something
 #                                   differs.  Needs the driver and python3; raw results stay in DIR as *.card
 set -u
@@ -40,5 +41,9 @@ card() { # DIR TABLE
 case ${1:-} in
 prepare) prepare "$2" "$3" ;;
 card) card "$2" "$3" ;;
-*) sed -n '2,7p' "$0"; exit 2 ;;
+test)
+    nvidia-smi -L >/dev/null 2>&1 || { echo "skipped: no GPU"; exit 77; }
+    prepare "$2" "$3" && card "$3" "$3/table"
+    ;;
+*) sed -n '2,8p' "$0"; exit 2 ;;
 esac
