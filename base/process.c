@@ -71,7 +71,7 @@ static void set_limit(int what, size_t bytes)
         setrlimit(what, &r);
 }
 
-/* In the child, between fork and exec: async-signal-safe calls only. */
+/* In the child, between vfork and exec: async-signal-safe calls only, and nothing of the parent's is written to. */
 static _Noreturn void child(const struct ks_spawn *s, const char *path, int status_fd, pid_t parent)
 {
     if (s->own_group)
@@ -93,8 +93,12 @@ static _Noreturn void child(const struct ks_spawn *s, const char *path, int stat
         goto failed;
     set_limit(RLIMIT_AS, s->memory_limit_bytes);
     set_limit(RLIMIT_FSIZE, s->file_limit_bytes);
-    /* Ignored signals survive exec: give the child the defaults. */
+    /* Ignored signals survive exec: give the child the default.  Handlers do not, but must not run here either. */
     signal(SIGPIPE, SIG_DFL);
+    struct sigaction a, by_default = {.sa_handler = SIG_DFL};
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &a) == 0 && a.sa_handler != SIG_IGN && a.sa_handler != SIG_DFL)
+            sigaction(i, &by_default, NULL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -116,15 +120,21 @@ enum ks_code ks_process_start(const struct ks_spawn *s, pid_t *ret_pid, struct k
     int status[2];
     if (pipe2(status, O_CLOEXEC) < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot make a pipe");
-    pid_t parent = getpid();
-    pid_t pid = fork();
+    /* vfork: with libclang in memory a fork copies page tables for longer than nvcc --version runs. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    pid_t parent = getpid(), pid = vfork();
+    if (pid == 0)
+        child(s, path, status[1], parent);
+    int os_errno = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = os_errno;
     if (pid < 0) {
         close(status[0]);
         close(status[1]);
         return ks_fail_errno(err, KS_ERR_IO, "cannot fork");
     }
-    if (pid == 0)
-        child(s, path, status[1], parent);
     if (s->own_group)
         setpgid(pid, pid); /* also here: whoever runs first */
     close(status[1]);
