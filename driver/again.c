@@ -483,6 +483,11 @@ bool ks_again_emit(struct ks_again *a)
 
 /* ---- keeping -------------------------------------------------------------------------------------------------------- */
 
+const char *ks_again_rule(const struct ks_again *a)
+{
+    return a->look.unit.rule;
+}
+
 struct ks_echo *ks_again_echo(struct ks_again *a)
 {
     return a->look.fingerprint[0] && (a->echo.whole || ks_echo_open(&a->echo)) ? &a->echo : NULL;

@@ -25,6 +25,8 @@ void ks_again_free(struct ks_again *a);
 
 /* True: the object is in place, and it has been said. */
 bool ks_again_emit(struct ks_again *a);
+/* What nvcc -M said of the unit; NULL: it was not asked. */
+const char *ks_again_rule(const struct ks_again *a);
 /* For the compiler's words, when the object may be kept; NULL: it may not. */
 struct ks_echo *ks_again_echo(struct ks_again *a);
 /* After an emission of all entries. */

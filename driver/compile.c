@@ -45,7 +45,7 @@ static int emit_units(const struct ks_cmdline *c, const struct ks_settings *s, c
     bool gate_missing = false;
     for (size_t i = 0; i < c->inputs.n; i++) {
         struct ks_emitted emitted = {"", KS_STR_INIT};
-        if (c->inputs.data[i].lang == KS_LANG_CUDA && !ks_pipeline_run(c, s, nvcc, i, NULL, &emitted))
+        if (c->inputs.data[i].lang == KS_LANG_CUDA && !ks_pipeline_run(c, s, nvcc, i, NULL, ks_again_rule(again), &emitted))
             gate_missing = true;
         ks_again_keep(again, &emitted);
         ks_str_release(&emitted.ids);

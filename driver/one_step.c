@@ -48,7 +48,7 @@ static bool one_unit(struct one_step *o, size_t input)
         return false;
     }
     bool made = stat(o->objects[input], &before) == 0;
-    bool all = ks_pipeline_run(o->c, o->s, o->nvcc, input, o->objects[input], NULL);
+    bool all = ks_pipeline_run(o->c, o->s, o->nvcc, input, o->objects[input], NULL, NULL);
     /* a rename put another file there */
     o->n_emitted += made && stat(o->objects[input], &after) == 0 && after.st_ino != before.st_ino;
     if (!made)

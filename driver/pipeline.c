@@ -26,6 +26,7 @@ static const char nvcc_only[] = "compiling with nvcc only";
 struct pipeline {
     struct ks_arena arena;
     const char *object; /* NULL: as nvcc names it */
+    const char *rule;   /* NULL: to be asked for */
     struct ks_unit unit;
     struct ks_contract *contracts;
     size_t n_contracts;
@@ -164,6 +165,7 @@ static bool open_unit(struct pipeline *p, const struct ks_cmdline *c, const stru
     struct ks_err err;
     if (ks_unit_open(c, s, nvcc, input, &p->arena, &p->unit, &err) == KS_OK) {
         p->unit.object = p->object ? p->object : p->unit.object;
+        p->unit.rule = p->rule;
         return true;
     }
     ks_say_instead(&err, nvcc_only);
@@ -310,10 +312,13 @@ static void tell_emitted(const struct pipeline *p, struct ks_emitted *ret)
 }
 
 bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc, size_t input, const char *object,
-                     struct ks_emitted *ret)
+                     const char *rule, struct ks_emitted *ret)
 {
-    struct pipeline p = {
-        .object = object, .store = {.scratch_fd = -1}, .read_only = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}};
+    struct pipeline p = {.object = object,
+                         .rule = rule,
+                         .store = {.scratch_fd = -1},
+                         .read_only = {.scratch_fd = -1},
+                         .shared = {.scratch_fd = -1}};
     ks_arena_init(&p.arena);
     ks_stop_install();
     ks_stats_count(KS_STAT_UNITS);
