@@ -89,7 +89,8 @@ build_automake() {
     printf 'AC_INIT([own],[1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAC_PROG_CXX\nAM_PROG_AR\nLT_INIT\nAC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n' >configure.ac
     printf 'AM_CFLAGS = -Wall -Wextra\nlib_LTLIBRARIES = libanswer.la\nlibanswer_la_SOURCES = answer.c\nbin_PROGRAMS = tell hello\ntell_SOURCES = tell.c\ntell_LDADD = libanswer.la\nhello_SOURCES = hello.cpp\n' >Makefile.am
     printf '#include <string>\n#include <iostream>\nint main() { std::cout << std::string("hello") << std::endl; }\n' >hello.cpp
-    autoreconf -fi && ./configure CC="$cc" CXX="$cxx" && make && [ "$(./tell)" = 42 ] && [ "$(./hello)" = hello ]
+    # what autoreconf makes has no compiler in it: once for both
+    if [ -d "$T/autotools" ]; then cp -a "$T/autotools/." .; else autoreconf -fi && cp -a . "$T/autotools"; fi && ./configure CC="$cc" CXX="$cxx" && make && [ "$(./tell)" = 42 ] && [ "$(./hello)" = hello ]
     local status=$?
     unset KSCC_HOST
     rm -rf config.* libtool ./*.cache Makefile

@@ -4,7 +4,7 @@
 #   tests/recheck/run.sh OBJDIR [small|large] [NAME...]
 #
 # Environment: NVCC (default: nvcc), RECHECK_LIBDIR: a folder whose libcudart.so.13 is used, for the emulated device;
-# RECHECK_PRELOAD: a library loaded before it.
+# RECHECK_PRELOAD: a library loaded before it; RECHECK_KEEP: a folder for the programs' own objects, compiled when they are not there.
 # Prints one line a program; closing line: N passed, N failed.  Exit status 1 when one failed or none was found.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,12 +13,17 @@ size=${2:-small}
 shift $(($# < 2 ? $# : 2))
 nvcc=${NVCC:-nvcc}
 scratch=$(mktemp -d)
+keep=${RECHECK_KEEP:-$scratch}
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0
 
 run() { # run NAME
-    local program=$scratch/recheck_$1
-    if ! output=$("$nvcc" -O2 -cudart shared "$here/recheck_$1.cpp" "$objdir/$1.o" -o "$program" 2>&1); then
+    local program=$scratch/recheck_$1 own=$keep/recheck_$1.o
+    if [ ! -e "$own" ] && ! output=$("$nvcc" -O2 -c "$here/recheck_$1.cpp" -o "$own" 2>&1); then
+        printf '%s\nWRONG %s (its re-check program does not compile)\n' "$output" "$1"
+        return 1
+    fi
+    if ! output=$("$nvcc" -cudart shared "$own" "$objdir/$1.o" -o "$program" 2>&1); then
         printf '%s\nWRONG %s (does not link)\n' "$output" "$1"
         return 1
     fi

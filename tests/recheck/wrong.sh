@@ -11,15 +11,17 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0
 
+arch=${RECHECK_ARCH:-90a} code=
+[ -n "${RECHECK_LIBDIR:-}" ] || code=sm_$arch, # the emulated device runs PTX
 compile() { # compile SOURCE OBJECT
-    "${NVCC:-nvcc}" -c -w -gencode "arch=compute_${RECHECK_ARCH:-90a},code=[sm_${RECHECK_ARCH:-90a},compute_${RECHECK_ARCH:-90a}]" "$1" -o "$2"
+    "${NVCC:-nvcc}" -std=c++14 -c -w -gencode "arch=compute_$arch,code=[${code}compute_$arch]" "$1" -o "$2"
 }
 wanted() { # wanted NAME [NAMES...]: no names mean all
     [ $# -eq 1 ] || [[ " ${*:2} " == *" $1 "* ]]
 }
 
 verdict_of() { # verdict_of NAME: what its re-check program says about $scratch/NAME.o, with the whole output in $output
-    output=$("$here/run.sh" "$scratch" small "$1")
+    output=$(RECHECK_KEEP=$scratch "$here/run.sh" "$scratch" small "$1")
     printf '%s\n' "$output" | grep -qE "^ok $1 \\(" && echo ok && return
     printf '%s\n' "$output" | grep -qE "^WRONG $1 \\([a-z0-9]+, " && echo WRONG
 }

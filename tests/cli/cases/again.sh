@@ -13,7 +13,7 @@ echo '// nothing' >late/computed.h; echo '#define DEVICE_ONLY 0.0f' >late/device
 sed -i -e '/cuda_runtime.h/r lines' -e 's/3\.0f/FACTOR/' unit.cu cand/1.cu
 sed -i 's/int i = block/int unused; &/' unit.cu # a warning
 sed -i '/cuda_runtime.h/a #include "late/candidate.h"' cand/1.cu; echo '#define ONLY_CANDIDATE' >late/candidate.h
-line=(-O2 -std=c++17 -Iearly -Ilate -include forced.h -Xcompiler -Wall -MD -MF unit.d -c unit.cu -o unit.o)
+line=(-O2 -std=c++14 -Iearly -Ilate -include forced.h -Xcompiler -Wall -MD -MF unit.d -c unit.cu -o unit.o)
 agent --kscc-agent=file:cand "${line[@]}"
 expect_err "emitted unit.o"
 key=$(basename "$(key_dir)")

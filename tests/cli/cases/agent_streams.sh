@@ -1,4 +1,5 @@
 # With an agent asked for: closed streams, nothing on stdout, a full disk, a folder without write permission, links, modes.
+light
 unit; good_candidate 1
 a="$KSCC -O-agent --kscc-device=emulated --kscc-agent=file:cand --kscc-dir=$PWD/store"
 $a -c unit.cu -o unit.o >out 2>err </dev/null

@@ -1,4 +1,5 @@
 # A contract with an error is left out; the others of the file count.
+light
 unit; good_candidate 1
 cat >>unit.cu <<'G'
 // kscc: entry other

@@ -59,10 +59,10 @@ improve() { { echo '// kscc-propose: operator-boundary 1.8 y makes a round trip 
 mkdir -p cand; improve unit.cu
 run "$KSCC" contract unit.cu
 expect_status 0
-agent --kscc-agent=file:cand -std=c++17 -O2 -lineinfo -arch=sm_90a -c unit.cu -o unit.o
+agent --kscc-agent=file:cand -std=c++14 -O2 -lineinfo -arch=sm_90a -c unit.cu -o unit.o
 expect_status 0
 for e in shop::hidden shop::nameless 'shop::generic<float, 256>' over; do expect_err "candidate of $e"; done
-"$REAL_NVCC" -std=c++17 -O2 -lineinfo -arch=sm_90a -c unit.cu -o base.o
+"$REAL_NVCC" -std=c++14 -O2 -lineinfo -arch=sm_90a -c unit.cu -o base.o
 exports() { nm -g --defined-only "$1" | awk '{print $3}' | grep -v __kscc_ | sed 's/_GLOBAL__N__[0-9a-f]*/_GLOBAL__N__/g' | sort; }
 expect_same <(exports unit.o) <(exports base.o)
 # the text that asks has no lines of its own
@@ -111,7 +111,7 @@ variant() { # variant FLAGS...
 }
 variant -std=c++11 -O3 -lineinfo
 grep -qF "made.y" <(strings -a small.o) || fail "no line names made.y"
-variant -std=c++14 -G -g
+variant -std=c++17 -G -g
 link="-rdc=true" variant -std=c++20 -rdc=true
 # what has no name that could be called is refused, with its place
 { echo '#include <cuda_runtime.h>'; kernels; contract generic; function_of 'template <typename T> void generic(const float *x, float *y, int n)' '' 256; } >none.cu

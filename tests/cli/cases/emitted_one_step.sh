@@ -1,4 +1,5 @@
 # Compiled and linked in one step: the program is linked again with the candidate in it, under the same name, mode and status.
+light
 unit; good_candidate 1; side_program
 sed -i 's/n=1..65536/n=1..4096/; s/n=65536/n=4096/' unit.cu cand/1.cu
 echo 'int other(int x) { return x; }' >other.c

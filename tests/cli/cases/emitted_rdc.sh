@@ -1,4 +1,5 @@
 # Relocatable device code: the object goes through a device link with others and keeps both versions; -dc and -rdc=true -c alike.
+light
 unit; good_candidate 1; side_program
 sed -i 's/n=1..65536/n=1..4096/; s/n=65536/n=4096/' unit.cu cand/1.cu
 agent --kscc-agent=file:cand -O2 -arch=sm_90a -dc unit.cu -o unit.o

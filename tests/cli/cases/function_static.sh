@@ -1,4 +1,5 @@
 # A function that keeps a variable between calls cannot be in the object twice: the object stays nvcc's own.
+light
 unit; good_candidate 1
 for f in unit.cu cand/1.cu; do
   echo 'extern "C" int calls(void) { static int n; static const int step[2] = {1, 2}; return n += step[n & 1]; }' >>$f

@@ -1,4 +1,5 @@
 # What cannot be emitted is not searched: said at once.
+light
 unit; good_candidate 1
 echo 'int calls;' >>unit.cu
 agent --kscc-agent=file:cand -c unit.cu -o unit.o

@@ -1,4 +1,5 @@
 # A folder with quotes, blanks, a comma and a $ in its name, and entries hidden from other libraries: found, proved and emitted.
+light
 mkdir 'it'\''s "a", $b'; cd 'it'\''s "a", $b' || exit 1
 unit; good_candidate 1
 echo '#define FACTOR 3.0f' >factor.h

@@ -1,4 +1,5 @@
 # kscc optimize: the verified text as a diff that git applies, or in the source; nothing is touched without a gain.
+light
 unit; good_candidate 1
 cp unit.cu before.cu
 optimize() { run timeout 300 "$KSCC" optimize unit.cu --kscc-device=emulated "$@"; }

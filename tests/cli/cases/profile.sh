@@ -1,4 +1,5 @@
 # kscc profile: counters of a unit's contract and of a program, as a table, as annotated source and as JSON.
+light
 unit
 run "$KSCC" profile unit.cu
 expect_status 0

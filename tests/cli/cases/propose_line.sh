@@ -1,4 +1,5 @@
 # What is wrong with a kscc-propose line is said: the layer's name, the form, the place.
+light
 unit
 candidate 1 'memory 1.8 a word that is no layer' 'if (i < n) y[i] = x[i] * 3.0f + 1.0f;'
 candidate 2 'memory-access fast no number' 'if (i < n) y[i] = x[i] * 3.0f + 1.0f;'

@@ -1,5 +1,6 @@
 # Trials on another machine, behind a real sshd: the same verdicts and the same candidate as here, the worker copied once, nothing
 # left there; two builds side by side.
+light
 sshd_start
 nothing_left() { local i; for i in $(seq 300); do [ -z "$(ls there/tmp)" ] && return; sleep 0.1; done; fail "left behind: $(ls there/tmp)"; }
 unit; good_candidate 2; candidate 1 'compute 1.5 answers wrongly' 'if (i < n) y[i] = 1;'

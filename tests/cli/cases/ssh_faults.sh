@@ -1,4 +1,5 @@
 # What can go wrong on the way to another machine: the build goes on and says what was done; a dropped connection costs no verdict.
+light
 sshd_start
 unit; for n in 1 2 3 4; do candidate $n "compute 1.$n answers wrongly" "if (i < n) y[i] = $n;"; done; good_candidate 5
 "$REAL_NVCC" -c unit.cu -o want.o
