@@ -4,17 +4,21 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/process.h"
+#include "driver/again_line.h"
 #include "driver/beside.h"
 #include "driver/certificate.h"
 #include "driver/device_choice.h"
 #include "driver/entry.h"
 #include "driver/fingerprint.h"
 #include "driver/host_compiler.h"
+#include "driver/kept_object.h"
 #include "driver/known.h"
 #include "driver/object_cache.h"
 #include "driver/paths.h"
 #include "driver/policy.h"
+#include "driver/portable.h"
 #include "driver/say.h"
+#include "driver/signed.h"
 #include "driver/stand_aside.h"
 #include "driver/stats.h"
 
@@ -37,8 +41,11 @@ struct look {
     struct ks_store store, shared;
     struct ks_peek *peeks; /* n_peeks of them; all entries when the object is known */
     size_t n_peeks;
+    struct ks_str root;   /* "": nothing can be said of other machines */
     char fingerprint[65]; /* of the unit; "": it has none */
+    char elsewhere[65];   /* the same, for other machines */
     char key[65];         /* of the object; "": not all entries can be emitted */
+    char portable[65];    /* the same, for other machines; "": none */
     struct ks_str ids;    /* as ks_emitted has them */
     struct ks_args read;  /* every file that unit and candidates are made of */
 };
@@ -53,65 +60,6 @@ struct ks_again {
 };
 
 /* ---- lines that can be kept ----------------------------------------------------------------------------------------- */
-
-static bool flag_is_one_of(const struct ks_flag *f, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (ks_flag_is(f, names[i]))
-            return true;
-    return false;
-}
-
-static bool values_begin(const struct ks_item *item, const char *const *prefixes, size_t n, struct ks_arena *arena)
-{
-    const char **parts = NULL;
-    size_t n_parts = item->value ? ks_list_split(item->value, arena, &parts) : 0;
-    for (size_t i = 0; i < n_parts; i++) {
-        bool known = false;
-        for (size_t k = 0; k < n; k++)
-            known |= ks_str_starts(parts[i], prefixes[k]);
-        if (!known)
-            return false;
-    }
-    return true;
-}
-
-/* Words for the programs behind nvcc: those that are known to change nothing but code and messages. */
-static bool passes_plain_words(const struct ks_item *item, struct ks_arena *arena)
-{
-    static const char *const cudafe[] = {"--diag_", "--display_error_number"};
-    static const char *const ptxas[] = {
-        "-v",     "--verbose",    "-O",         "--opt-level", "-dlcm",   "--def-load-cache",  "-dscm",
-        "-w",     "--warn",       "-Werror",    "-g",          "--fmad",  "--def-store-cache", "-maxrregcount",
-        "--maxr", "--allow-expe", "--position", "--return-at", "-suppre", "--suppress",        "--disable-optimizer-constants"};
-    static const char *const names[] = {"cicc-options", "fatbin-options", "nvlink-options", "libdevice-directory",
-                                        "archive-options"};
-    if (flag_is_one_of(item->flag, names, sizeof(names) / sizeof(names[0])))
-        return false;
-    if (ks_flag_is(item->flag, "cudafe-options"))
-        return values_begin(item, cudafe, sizeof(cudafe) / sizeof(cudafe[0]), arena);
-    return !ks_flag_is(item->flag, "ptxas-options") || values_begin(item, ptxas, sizeof(ptxas) / sizeof(ptxas[0]), arena);
-}
-
-/* One unit to one object and at most a dependency file. */
-static bool line_is_plain(const struct ks_cmdline *c)
-{
-    static const char *const phases[] = {"compile", "device-c", "device-w"}, *const harmless[] = {"threads", "jobserver",
-                                                                                                  "resource-usage"};
-    if (c->inputs.n != 1 || c->inputs.data[0].lang != KS_LANG_CUDA || c->not_understood)
-        return false;
-    size_t n_phases = 0;
-    for (size_t i = 0; i < c->items.n; i++) {
-        const struct ks_flag *f = c->items.data[i].flag;
-        bool phase = (f->bits & KS_FLAG_PHASE) != 0;
-        n_phases += phase;
-        if ((phase && !flag_is_one_of(f, phases, sizeof(phases) / sizeof(phases[0]))) || (f->bits & KS_FLAG_OPAQUE) ||
-            !passes_plain_words(&c->items.data[i], c->arena) ||
-            ((f->bits & KS_FLAG_NOISE) && !flag_is_one_of(f, harmless, sizeof(harmless) / sizeof(harmless[0]))))
-            return false;
-    }
-    return n_phases == 1;
-}
 
 /* Not a pipe, which can be read once. */
 static bool can_be_read_twice(const char *path)
@@ -190,6 +138,8 @@ static void open_stores(struct look *l)
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
     const struct ks_settings *s = l->unit.settings;
     ks_store_dir_of(s, l->unit.path, &dir);
+    if (!ks_root_of(ks_str_cstr(&dir), &l->root))
+        ks_str_clear(&l->root);
     if (ks_store_open_existing(ks_str_cstr(&dir), &l->store, &none) != KS_OK)
         l->store.dir = NULL;
     if (s->shared_dir && ks_store_open_existing(s->shared_dir, &l->shared, &none) != KS_OK)
@@ -227,11 +177,17 @@ static bool print_unit(struct look *l)
 {
     struct ks_err err;
     KS_AUTO_STR struct ks_str rule = KS_STR_INIT;
-    if (ks_fingerprint(l->unit.build_argv.v, l->unit.input_index, l->fingerprint, &rule, &err) != KS_OK)
+    if (ks_fingerprint(l->unit.build_argv.v, l->unit.input_index, ks_str_cstr(&l->root), l->fingerprint, l->elsewhere, &rule,
+                       &err) != KS_OK)
         return false;
     add_read(l, ks_str_cstr(&rule), NULL);
     l->unit.rule = ks_arena_strndup(&l->arena, ks_str_cstr(&rule), rule.len);
     return true;
+}
+
+static const char *allowed_signers(const struct look *l)
+{
+    return l->unit.settings->allowed_signers ? l->unit.settings->allowed_signers : l->policies.allowed_signers;
 }
 
 static bool peek_entries(struct look *l, char unit_hash[65])
@@ -241,8 +197,7 @@ static bool peek_entries(struct look *l, char unit_hash[65])
                                  .store = l->store.dir ? &l->store : NULL,
                                  .shared = l->shared.dir ? &l->shared : NULL,
                                  .unit_hash = unit_hash,
-                                 .allowed_signers = l->unit.settings->allowed_signers ? l->unit.settings->allowed_signers
-                                                                                      : l->policies.allowed_signers};
+                                 .allowed_signers = allowed_signers(l)};
     l->peeks = KS_ARENA_ARRAY(&l->arena, struct ks_peek, l->n_contracts);
     for (size_t i = 0; i < l->n_contracts; i++) {
         const char *where;
@@ -255,7 +210,7 @@ static bool peek_entries(struct look *l, char unit_hash[65])
 }
 
 /* A candidate may read other headers than the original.  Its line is the trials' in all that the preprocessor can see. */
-static bool print_candidate(struct look *l, const struct ks_peek *p, const char *candidate, char ret[65])
+static bool print_candidate(struct look *l, const struct ks_peek *p, const char *candidate, char ret[65], char ret_elsewhere[65])
 {
     KS_AUTO_ARGS struct ks_args line;
     KS_AUTO_STR struct ks_str rule = KS_STR_INIT;
@@ -267,19 +222,39 @@ static bool print_candidate(struct look *l, const struct ks_peek *p, const char 
     ks_unit_add_own_folder(&l->unit, &line);
     ks_args_add(&line, "-Xcompiler");
     ks_args_add(&line, "-fPIC");
-    if (ks_fingerprint(line.v, index, ret, &rule, &err) != KS_OK)
+    if (ks_fingerprint(line.v, index, ks_str_cstr(&l->root), ret, ret_elsewhere, &rule, &err) != KS_OK)
         return false;
     add_read(l, ks_str_cstr(&rule), candidate);
     return true;
 }
 
-static void add_text(struct ks_hash *h, const char *text)
+/* What an object is made of, for this machine and for others. */
+struct keys {
+    struct ks_hash here, elsewhere;
+    const char *root;
+};
+
+static void add_here(struct keys *k, const char *text)
 {
-    ks_hash_update_field(h, text ? text : "", text ? strlen(text) : 0);
+    ks_hash_update_field(&k->here, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void add_elsewhere(struct keys *k, const char *text)
+{
+    KS_AUTO_STR struct ks_str relative = KS_STR_INIT;
+    if (text)
+        ks_root_hide(k->root, text, strlen(text), &relative);
+    ks_hash_update_field(&k->elsewhere, ks_str_cstr(&relative), relative.len);
+}
+
+static void add_text(struct keys *k, const char *text)
+{
+    add_here(k, text);
+    add_elsewhere(k, text);
 }
 
 /* A program of ours, or one that puts the object together. */
-static void add_program(struct ks_hash *h, const char *path)
+static void add_program(struct keys *k, const char *path)
 {
     struct stat st;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
@@ -287,53 +262,71 @@ static void add_program(struct ks_hash *h, const char *path)
         ks_str_addf(&text, "%s %llu %llu %lld %lld.%09ld %lld.%09ld", path, (unsigned long long)st.st_dev,
                     (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
                     (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
-    add_text(h, ks_str_cstr(&text));
+    add_here(k, ks_str_cstr(&text));
 }
 
-static void add_programs(struct ks_hash *h, const struct ks_cmdline *c)
+/* Elsewhere kscc's version stands for its programs, and the plan has the host compiler already. */
+static bool add_programs(struct keys *k, const struct ks_cmdline *c)
 {
     static const char *const tools[] = {"ld", "objcopy", "nm", "readelf"}, *const own[] = {"kscc-core", "kscc-worker"};
     KS_AUTO_FREE char *compiler = ks_host_compiler_choose(ks_cmdline_value(c, "compiler-bindir"), false);
     KS_AUTO_STR struct ks_str bin = KS_STR_INIT, path = KS_STR_INIT;
+    struct ks_err err;
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
         KS_AUTO_FREE char *found = NULL;
-        struct ks_err err;
-        if (ks_path_search(tools[i], &found, &err) == KS_OK)
-            add_program(h, found);
+        if (ks_path_search(tools[i], &found, &err) != KS_OK || ks_program_sample(found, &k->elsewhere, &err) != KS_OK)
+            return false;
+        add_program(k, found);
     }
     ks_paths_bin(&bin);
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         ks_path_join(&path, ks_str_cstr(&bin), own[i]);
-        add_program(h, ks_str_cstr(&path));
+        add_program(k, ks_str_cstr(&path));
     }
     if (compiler)
-        add_program(h, compiler);
+        add_program(k, compiler);
+    return true;
 }
 
-static bool make_key(const struct ks_again *a, struct look *l)
+static bool add_candidate(struct keys *k, struct look *l, const struct ks_peek *p)
 {
-    struct ks_hash h;
-    ks_hash_init(&h);
-    add_text(&h, "object 1");
-    add_text(&h, l->fingerprint);
-    add_text(&h, a->object);
-    add_text(&h, a->deps);
-    add_text(&h, isatty(STDERR_FILENO) ? "terminal" : "");
+    KS_AUTO_STR struct ks_str candidate = KS_STR_INIT;
+    char print[65], elsewhere[65], absolute[PATH_MAX];
+    ks_store_path(p->store, p->key, KS_CANDIDATE_FILE, &candidate);
+    ks_again_id(p->key, p->device->arch, ks_str_cstr(&candidate), &l->ids);
+    if (!realpath(ks_str_cstr(&candidate), absolute) || !print_candidate(l, p, absolute, print, elsewhere))
+        return false;
+    add_here(k, print);
+    add_elsewhere(k, elsewhere);
+    return true;
+}
+
+static bool make_keys(const struct ks_again *a, struct look *l)
+{
+    struct keys k = {.root = ks_str_cstr(&l->root)};
+    KS_AUTO_STR struct ks_str emission = KS_STR_INIT;
+    ks_hash_init(&k.here);
+    ks_hash_init(&k.elsewhere);
+    add_here(&k, "object 1");
+    ks_str_addf(&emission, "kept %d %s", KS_EMISSION, KSCC_VERSION);
+    add_elsewhere(&k, ks_str_cstr(&emission));
+    add_here(&k, l->fingerprint);
+    add_elsewhere(&k, l->elsewhere);
+    add_text(&k, a->object);
+    add_text(&k, a->deps);
+    add_here(&k, isatty(STDERR_FILENO) ? "terminal" : "");
     for (size_t i = 0; i < a->c->words.n; i++)
         if (!a->c->words.data[i].ours)
-            add_text(&h, a->c->words.data[i].text);
-    for (size_t i = 0; i < l->n_peeks; i++) {
-        KS_AUTO_STR struct ks_str candidate = KS_STR_INIT;
-        char print[65];
-        ks_store_path(l->peeks[i].store, l->peeks[i].key, KS_CANDIDATE_FILE, &candidate);
-        ks_again_id(l->peeks[i].key, l->peeks[i].device->arch, ks_str_cstr(&candidate), &l->ids);
-        if (!print_candidate(l, &l->peeks[i], ks_str_cstr(&candidate), print))
+            add_text(&k, a->c->words.data[i].text);
+    for (size_t i = 0; i < l->n_peeks; i++)
+        if (!add_candidate(&k, l, &l->peeks[i]))
             return false;
-        add_text(&h, print);
-    }
-    add_text(&h, ks_str_cstr(&l->ids));
-    add_programs(&h, a->c);
-    ks_hash_final_hex(&h, l->key);
+    add_text(&k, ks_str_cstr(&l->ids));
+    if (!add_programs(&k, a->c))
+        return false;
+    ks_hash_final_hex(&k.here, l->key);
+    if (l->root.len)
+        ks_hash_final_hex(&k.elsewhere, l->portable);
     return true;
 }
 
@@ -342,7 +335,7 @@ static bool look_at(const struct ks_again *a, struct look *l)
 {
     struct ks_err err;
     char unit_hash[65];
-    *l = (struct look){.store = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}, .ids = KS_STR_INIT};
+    *l = (struct look){.store = {.scratch_fd = -1}, .shared = {.scratch_fd = -1}, .ids = KS_STR_INIT, .root = KS_STR_INIT};
     ks_args_init(&l->read);
     ks_arena_init(&l->arena);
     const char *path = a->c->inputs.data[0].path;
@@ -353,8 +346,8 @@ static bool look_at(const struct ks_again *a, struct look *l)
     if (!may_be_known(l) || !print_unit(l))
         return false;
     if ((l->store.dir || l->shared.dir) && ks_device_choose(&l->unit, &l->device, &err) == KS_OK &&
-        ks_unit_hash(&l->unit, unit_hash, &err) == KS_OK && peek_entries(l, unit_hash) && !make_key(a, l))
-        l->key[0] = '\0';
+        ks_unit_hash(&l->unit, unit_hash, &err) == KS_OK && peek_entries(l, unit_hash) && !make_keys(a, l))
+        l->key[0] = l->portable[0] = '\0';
     return true;
 }
 
@@ -366,6 +359,7 @@ static void look_release(struct look *l)
     ks_store_close(&l->shared);
     ks_unit_close(&l->unit);
     ks_str_release(&l->ids);
+    ks_str_release(&l->root);
     ks_args_release(&l->read);
     ks_arena_release(&l->arena);
 }
@@ -405,7 +399,7 @@ struct ks_again *ks_again_open(const struct ks_cmdline *c, const struct ks_setti
     ks_arena_init(&a->look.arena);
     ks_echo_init(&a->echo);
     clock_gettime(CLOCK_REALTIME_COARSE, &a->started); /* the clock of files' times */
-    if (!line_is_plain(c) || s->fresh || !streams_are_open())
+    if (!ks_again_line_is_plain(c) || s->fresh || s->kept_off || !streams_are_open())
         return a;
     a->object = ks_cmdline_object(c, 0);
     if (find_deps(a, &a->deps) && is_plain_file(a->object) && (!a->deps || is_plain_file(a->deps)))
@@ -453,11 +447,30 @@ static bool put_in_place(const char *path, const struct ks_str *bytes)
     return ks_file_write_atomic(path, ks_str_cstr(bytes), bytes->len, 0666 & ~mask, &err) == KS_OK;
 }
 
+/* One that came with the store, when a person's approval covers it.  It was made without a word. */
+static bool get_kept(const struct look *l, struct ks_cached_object *ret)
+{
+    KS_AUTO_ARGS struct ks_args keys;
+    struct ks_kept k;
+    struct ks_err denied;
+    ks_args_init(&keys);
+    for (size_t i = 0; i < l->n_peeks; i++) {
+        if (l->peeks[i].store != l->peeks[0].store ||
+            ks_approval_check(l->peeks[i].store, l->peeks[i].key, allowed_signers(l), &denied) != KS_OK)
+            return false;
+        ks_args_add(&keys, l->peeks[i].key);
+    }
+    if (!l->portable[0] || !l->n_peeks || !ks_kept_get(l->peeks[0].store, keys.v, keys.n, l->portable, ks_str_cstr(&l->root), &k))
+        return false;
+    *ret = (struct ks_cached_object){k.object, KS_STR_INIT, k.deps, k.has_deps};
+    return true;
+}
+
 bool ks_again_emit(struct ks_again *a)
 {
     struct look *l = &a->look;
     struct ks_cached_object o;
-    if (!l->key[0] || !l->store.dir || !ks_object_cache_get(&l->store, l->key, &o))
+    if (!l->key[0] || !((l->store.dir && ks_object_cache_get(&l->store, l->key, &o)) || get_kept(l, &o)))
         return false;
     bool done =
         o.has_deps == (a->deps != NULL) && (!a->deps || put_in_place(a->deps, &o.deps)) && put_in_place(a->object, &o.object);
@@ -528,6 +541,32 @@ static bool read_results(const struct ks_again *a, const struct ks_emitted *emit
             (!is_older(a->deps, &a->started) && ks_file_read(a->deps, KS_MAX_CAPTURE_BYTES, &o->deps, &err) == KS_OK));
 }
 
+/* For other machines too, when somebody is going to look at the certificates: what is approved already stays as it is.  What the
+ * compiler said would be said in this machine's words. */
+static void keep_for_others(const struct look *l, const struct ks_cached_object *o)
+{
+    KS_AUTO_ARGS struct ks_args keys, words;
+    KS_AUTO_FREE char *folder = getcwd(NULL, 0);
+    struct ks_err err;
+    bool approved = true;
+    ks_args_init(&keys);
+    ks_args_init(&words);
+    for (size_t i = 0; i < l->n_peeks; i++) {
+        if (l->peeks[i].store != &l->store)
+            return;
+        approved &= ks_store_is_approved(&l->store, l->peeks[i].key);
+        ks_args_add(&keys, l->peeks[i].key);
+    }
+    if (approved || !l->portable[0] || o->messages.len || !folder)
+        return;
+    for (size_t i = 1; i + 2 < l->unit.build_argv.n; i++) /* all but nvcc's path and "-o OBJECT" */
+        ks_args_add(&words, l->unit.build_argv.v[i]);
+    struct ks_kept k = {o->object, o->deps, o->has_deps};
+    struct ks_kept_line line = {ks_str_cstr(&l->root), folder, words.v};
+    if (ks_kept_put(&l->store, keys.v, keys.n, l->portable, &k, &line, &err) != KS_OK)
+        ks_say_progress("the object of %s is not kept for other machines: %s", l->unit.path, err.message);
+}
+
 void ks_again_keep(struct ks_again *a, const struct ks_emitted *emitted)
 {
     struct look now;
@@ -537,8 +576,11 @@ void ks_again_keep(struct ks_again *a, const struct ks_emitted *emitted)
         return;
     if (look_at(a, &now) && now.key[0] && ks_streq(now.fingerprint, a->look.fingerprint) &&
         ks_streq(ks_str_cstr(&now.ids), ks_str_cstr(&emitted->ids)) && all_older(&now, &a->started) &&
-        read_results(a, emitted, &o) && ks_object_cache_put(&now.store, now.key, &o, &err) != KS_OK)
-        ks_say_progress("the object of %s is not kept for the next build: %s", now.unit.path, err.message);
+        read_results(a, emitted, &o)) {
+        if (ks_object_cache_put(&now.store, now.key, &o, &err) != KS_OK)
+            ks_say_progress("the object of %s is not kept for the next build: %s", now.unit.path, err.message);
+        keep_for_others(&now, &o);
+    }
     ks_cached_object_release(&o);
     look_release(&now);
 }

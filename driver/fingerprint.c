@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/process.h"
+#include "driver/portable.h"
 #include "driver/work_dir.h"
 
 #include <dirent.h>
@@ -25,17 +26,27 @@ extern char **environ;
 struct reader {
     char *const *line;
     size_t input_index;
-    const char *dir; /* scratch */
-    struct ks_hash hash;
+    const char *dir;  /* scratch */
+    const char *root; /* what other machines may have elsewhere */
+    struct ks_hash hash, portable;
+    bool paths_count;   /* the object tells where its sources were */
     struct ks_str plan; /* what --dryrun says */
     struct ks_str *rule;
     char *path, *libraries, *cicc; /* of the plan: PATH, LD_LIBRARY_PATH, CICC_PATH */
     char *env_tmp, *env_path, *env_libraries;
 };
 
+static void add_portable(struct reader *r, const char *text, size_t len)
+{
+    KS_AUTO_STR struct ks_str relative = KS_STR_INIT;
+    ks_root_hide(r->root, text, len, &relative);
+    ks_hash_update_field(&r->portable, ks_str_cstr(&relative), relative.len);
+}
+
 static void add_text(struct reader *r, const char *text)
 {
     ks_hash_update_field(&r->hash, text, strlen(text));
+    add_portable(r, text, strlen(text));
 }
 
 /* ---- running -------------------------------------------------------------------------------------------------------- */
@@ -101,8 +112,9 @@ static enum ks_code add_stat(struct reader *r, const char *path, struct ks_err *
     ks_str_addf(&text, "%s %llu %llu %lld %lld.%09ld %lld.%09ld", path, (unsigned long long)st.st_dev,
                 (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
                 (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
-    add_text(r, ks_str_cstr(&text));
-    return KS_OK;
+    ks_hash_update_field(&r->hash, ks_str_cstr(&text), text.len);
+    add_portable(r, path, strlen(path));
+    return ks_program_sample(path, &r->portable, err);
 }
 
 /* A program as nvcc's shell would find it. */
@@ -176,6 +188,9 @@ static void add_plan(struct reader *r)
         }
     }
     ks_hash_update_field(&r->hash, ks_str_cstr(&text), text.len);
+    for (const char *p = ks_str_cstr(&text); *p; p += strcspn(p, "\n"), p += *p == '\n')
+        if (!ks_str_starts(p, "#$ PATH=")) /* the programs that it leads to count by themselves */
+            add_portable(r, p, strcspn(p, "\n"));
 }
 
 /* The header that the last command reads: its words, on a text of ours in the place of the one that cudafe++ would write. */
@@ -203,8 +218,10 @@ static enum ks_code add_host_unit(struct reader *r, const struct ks_args *words,
     KS_TRY(run(r, argv.v, &out, &errors, err));
     /* its first lines name our folder */
     for (const char *p = ks_str_cstr(&out); *p; p += strcspn(p, "\n"), p += *p == '\n')
-        if (!memmem(p, strcspn(p, "\n"), r->dir, strlen(r->dir)))
+        if (!memmem(p, strcspn(p, "\n"), r->dir, strlen(r->dir))) {
             ks_hash_update_field(&r->hash, p, strcspn(p, "\n"));
+            ks_hash_update_field(&r->portable, p, strcspn(p, "\n"));
+        }
     return KS_OK;
 }
 
@@ -286,6 +303,26 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Where lines come from may be elsewhere; all else in the text may not. */
+static void add_preprocessed_text(struct reader *r, const struct ks_str *text)
+{
+    static const char *const asks[] = {"__builtin_FILE", "__builtin_source_location"};
+    KS_AUTO_STR struct ks_str all = KS_STR_INIT;
+    const char *p = ks_str_cstr(text);
+    ks_hash_update_field(&r->hash, p, text->len);
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+        r->paths_count |= strstr(p, asks[i]) != NULL;
+    for (size_t len; *p; p += len) {
+        len = strcspn(p, "\n");
+        len += p[len] == '\n';
+        if (p[0] == '#')
+            ks_root_hide(r->root, p, len, &all);
+        else
+            ks_str_addn(&all, p, len);
+    }
+    ks_hash_update_field(&r->portable, ks_str_cstr(&all), all.len);
+}
+
 /* What nvcc left in the folder: one file for the host, one for each architecture. */
 static enum ks_code add_preprocessed(struct reader *r, const char *dir, struct ks_err *err)
 {
@@ -307,7 +344,7 @@ static enum ks_code add_preprocessed(struct reader *r, const char *dir, struct k
         KS_TRY(ks_file_read(ks_str_cstr(&path), KS_MAX_PTX_BYTES, &text, err));
         KS_TRY(ks_fingerprint_check_text(ks_str_cstr(&text), err));
         add_text(r, names.v[i]);
-        ks_hash_update_field(&r->hash, ks_str_cstr(&text), text.len);
+        add_preprocessed_text(r, &text);
     }
     return KS_OK;
 }
@@ -384,8 +421,11 @@ static void add_variables(struct reader *r)
             ks_args_add(&list, environ[i]);
     if (list.n)
         qsort(list.v, list.n, sizeof(char *), by_name);
-    for (size_t i = 0; i < list.n; i++)
-        add_text(r, list.v[i]);
+    for (size_t i = 0; i < list.n; i++) {
+        ks_hash_update_field(&r->hash, list.v[i], strlen(list.v[i]));
+        if (!ks_variable_is_of_messages(list.v[i]))
+            add_portable(r, list.v[i], strlen(list.v[i]));
+    }
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------ */
@@ -398,24 +438,33 @@ static enum ks_code take(struct reader *r, struct ks_err *err)
     if (getenv("DEPENDENCIES_OUTPUT") || getenv("SUNPRO_DEPENDENCIES"))
         return ks_fail(err, KS_ERR_UNSUPPORTED, "a variable makes the compiler write files of its own");
     add_text(r, "fingerprint 1");
+    for (size_t i = 0; r->line[i]; i++)
+        r->paths_count |= ks_word_tells_paths(r->line[i]);
     add_text(r, cwd); /* in debug information */
     add_variables(r);
     KS_TRY(read_plan(r, err));
     return preprocess(r, err);
 }
 
-enum ks_code ks_fingerprint(char *const *line, size_t input_index, char ret_hex[65], struct ks_str *rule, struct ks_err *err)
+enum ks_code ks_fingerprint(char *const *line, size_t input_index, const char *root, char ret_hex[65], char ret_portable[65],
+                            struct ks_str *rule, struct ks_err *err)
 {
     struct ks_work_dir scratch;
     KS_TRY(ks_work_dir_open("kscc-print", &scratch, err));
-    struct reader r = {.line = line, .input_index = input_index, .dir = scratch.path, .rule = rule, .plan = KS_STR_INIT};
+    struct reader r = {
+        .line = line, .input_index = input_index, .dir = scratch.path, .root = root, .rule = rule, .plan = KS_STR_INIT};
     KS_AUTO_STR struct ks_str tmp = KS_STR_INIT;
     ks_str_addf(&tmp, "TMPDIR=%s", scratch.path);
     r.env_tmp = tmp.data;
     ks_hash_init(&r.hash);
+    ks_hash_init(&r.portable);
     enum ks_code code = take(&r, err);
-    if (code == KS_OK)
+    if (code == KS_OK) {
+        const char *place = r.paths_count ? root : "";
+        ks_hash_update_field(&r.portable, place, strlen(place));
         ks_hash_final_hex(&r.hash, ret_hex);
+        ks_hash_final_hex(&r.portable, ret_portable);
+    }
     ks_str_release(&r.plan);
     free(r.path);
     free(r.libraries);

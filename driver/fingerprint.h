@@ -12,16 +12,18 @@
  *   stat                 those programs themselves: device, inode, size, times of contents and of the inode
  *   variables            that compilers read
  *
+ * The portable hash is for other machines (portable.h): equal there when the same programs would make the same of the same text.
+ *
  * What cannot be known in this way is refused (KS_ERR_UNSUPPORTED): words that make a program read or write other files,
  * assembler text that includes one, a compiler that was replaced a moment ago. */
 
 #include "base/err.h"
 #include "base/str.h"
 
-/* line: as ks_cmdline_build_argv() makes it, "... -c INPUT -o OUTPUT ..."; input_index: of INPUT.  rule: gets the make rule of
- * `nvcc -M`.  Errors: KS_ERR_UNSUPPORTED, KS_ERR_BUILD (nvcc or its preprocessor fails), KS_ERR_IO. */
-KS_NODISCARD enum ks_code ks_fingerprint(char *const *line, size_t input_index, char ret_hex[65], struct ks_str *rule,
-                                         struct ks_err *err);
+/* line: as ks_cmdline_build_argv() makes it, "... -c INPUT -o OUTPUT ..."; input_index: of INPUT; root: ks_root_of().  rule: gets
+ * the make rule of `nvcc -M`.  Errors: KS_ERR_UNSUPPORTED, KS_ERR_BUILD (nvcc or its preprocessor fails), KS_ERR_IO. */
+KS_NODISCARD enum ks_code ks_fingerprint(char *const *line, size_t input_index, const char *root, char ret_hex[65],
+                                         char ret_portable[65], struct ks_str *rule, struct ks_err *err);
 
 /* ---- what is refused (fingerprint_words.c) -------------------------------------------------------------------------- */
 

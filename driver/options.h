@@ -42,6 +42,7 @@ struct ks_settings {
     int ask;                     /* enum ks_ask */
     const char *bank;            /* NULL: the one that comes with kscc */
     int host;                    /* enum ks_host_use (host.h) */
+    int kept_off;                /* objects are neither used again nor kept */
     const char *dir;             /* NULL: .kscc beside the source */
     const char *shared_dir;      /* a store of others that is only read; NULL: none */
     const char *allowed_signers; /* signed.h; NULL: what kscc.toml says */

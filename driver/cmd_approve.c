@@ -1,0 +1,173 @@
+/* kscc approve and revoke: what may be emitted where only approved certificates count. */
+
+#include "driver/certificate.h"
+#include "driver/command_args.h"
+#include "driver/commands.h"
+#include "driver/kept_object.h"
+#include "driver/remake.h"
+#include "driver/say.h"
+#include "driver/signed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the gates' comparison was tried with first: the wrong answers that it does not let pass for this contract. */
+static void show_self_test(const struct ks_json *rejected)
+{
+    printf("  self-test    ");
+    for (size_t i = 0; i < ks_json_len(rejected); i++)
+        printf("%s%s", i ? ", " : "rejects ", ks_json_str(ks_json_at(rejected, i)));
+    printf("%s\n", ks_json_len(rejected) ? "" : "not known");
+}
+
+/* What is approved, for the eyes of whoever does it. */
+static void show_finding(const struct ks_store *store, const char *key, const struct ks_json *c)
+{
+    KS_AUTO_STR struct ks_str diff = KS_STR_INIT, speedup = KS_STR_INIT;
+    struct ks_err err;
+    const struct ks_json *gates = ks_json_get(ks_json_get(c, "confirmation"), "gates");
+    const char *unusual = ks_json_get_str(ks_json_get(c, "confirmation"), "needs_approval", NULL);
+    if (ks_store_read(store, key, KS_DIFF_FILE, &diff, &err) == KS_OK)
+        printf("%s", ks_str_cstr(&diff));
+    ks_report_speedup(ks_json_get(c, "speedup"), &speedup);
+    printf("%.12s: %s of %s, %s, %lld trials\n", key, ks_json_get_str(c, "entry", "?"), ks_json_get_str(c, "unit", "?"),
+           ks_str_cstr(&speedup), (long long)ks_json_get_i64(c, "trials", 0));
+    for (size_t i = 0; i < ks_json_len(gates); i++) {
+        const struct ks_json *g = ks_json_at(gates, i);
+        const char *reason = ks_json_get_str(g, "reason", NULL);
+        printf("  %-12s %s%s%s\n", ks_json_key(g), ks_json_get_str(g, "state", "not known"), reason ? ": " : "",
+               reason ? reason : "");
+    }
+    show_self_test(ks_json_get(ks_json_get(c, "device"), "self_test_rejects"));
+    if (unusual)
+        printf("  unusual: %s\n", unusual);
+}
+
+/* A person at a terminal is asked; a script has decided. */
+static bool wants_to(void)
+{
+    char answer[16];
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        return true;
+    printf("approve? [y/N] ");
+    fflush(stdout);
+    return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static const char *signing_key; /* --sign=FILE; NULL: approvals are not signed */
+
+static int approve(const struct ks_store *store, const char *key)
+{
+    struct ks_err err, index_err;
+    const char *who = getenv("USER");
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    if (ks_store_certificate(store, key, &certificate, &err) == KS_OK) {
+        show_finding(store, key, certificate);
+        if (!wants_to())
+            return 1;
+    }
+    if (ks_store_approve(store, key, who ? who : "unknown", &err) != KS_OK) {
+        ks_wrap(&err, "cannot approve %.12s", key), ks_say_error(&err);
+        return 1;
+    }
+    if (signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
+        ks_say(KS_SEV_ERROR, "approved %.12s, but cannot sign it: %s", key, err.message);
+        return 1;
+    }
+    if (ks_index_put(store, key, &index_err) != KS_OK)
+        ks_say_instead(&index_err, "the approval stands (kscc store rebuild renews the index)");
+    printf("approved %s%s\n", key, signing_key ? ", signed" : "");
+    return 0;
+}
+
+/* Certificates besides this one whose approval does not name the record: the object waits for them. */
+static void say_waits_for(const struct ks_store *store, const char *key, const char *name)
+{
+    KS_AUTO_JSON struct ks_json *record = ks_store_read_json(store, key, name);
+    const struct ks_json *entries = ks_json_get(record, "certificates");
+    for (size_t i = 0; i < ks_json_len(entries); i++) {
+        const char *other = ks_json_key(ks_json_at(entries, i));
+        if (strcmp(other, key) != 0 && !ks_kept_is_covered(store, other, name))
+            printf("  not used before %.12s is approved too\n", other);
+    }
+}
+
+/* After all that the command names is approved: an object of several entries can be made again only then. */
+static int cover(const struct ks_store *store, const char *key)
+{
+    KS_AUTO_ARGS struct ks_args names;
+    struct ks_err err;
+    size_t n = 0;
+    ks_args_init(&names);
+    if (!ks_store_is_approved(store, key))
+        return 0;
+    ks_kept_names(store, key, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        enum ks_code code = ks_remake_check(store, key, names.v[i], &err);
+        if (code == KS_OK)
+            code = ks_kept_cover(store, key, names.v[i], &err);
+        if (code != KS_OK) {
+            printf("%.12s: %s is not approved, builds elsewhere compile: %s\n", key, names.v[i], err.message);
+            continue;
+        }
+        n++;
+        printf("%.12s: %s made again, the same: builds elsewhere put it in place\n", key, names.v[i]);
+        say_waits_for(store, key, names.v[i]);
+    }
+    if (n && signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
+        ks_say(KS_SEV_ERROR, "approved %.12s, but cannot sign it: %s", key, err.message);
+        return 1;
+    }
+    return 0;
+}
+
+static int take_back(const struct ks_store *store, const char *key)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    struct ks_err err;
+    ks_store_path(store, key, KS_APPROVAL_FILE, &path);
+    if (unlink(ks_str_cstr(&path)) < 0) {
+        ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved [kscc-not-found]", key);
+        return 1;
+    }
+    ks_store_path(store, key, KS_SIGNATURE_FILE, &path);
+    unlink(ks_str_cstr(&path));
+    if (ks_index_put(store, key, &err) != KS_OK)
+        ks_say_instead(&err, "the approval is gone (kscc store rebuild renews the index)");
+    printf("revoked %s\n", key);
+    return 0;
+}
+
+static int approve_or_revoke(char *const *argv, ks_command_key_fn *visit)
+{
+    KS_AUTO_ARGS struct ks_args words;
+    struct ks_settings s;
+    struct ks_store store;
+    ks_args_init(&words);
+    if (!ks_command_args(argv, &s, &words))
+        return 2;
+    KS_AUTO_FREE char *sign = visit == approve ? ks_command_value(&words, "--sign") : NULL;
+    bool kept = visit == approve && !ks_command_flag(&words, "--no-kept");
+    signing_key = sign;
+    if (words.n == 0)
+        return ks_command_usage(argv[0]);
+    if (!ks_command_store(&s, &store))
+        return 1;
+    int status = ks_command_for_keys(&store, &words, visit);
+    if (kept)
+        status |= ks_command_for_keys(&store, &words, cover);
+    ks_store_close(&store);
+    return status;
+}
+
+int ks_cmd_approve(char *const *argv)
+{
+    return approve_or_revoke(argv, approve);
+}
+
+int ks_cmd_revoke(char *const *argv)
+{
+    return approve_or_revoke(argv, take_back);
+}
