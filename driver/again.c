@@ -452,16 +452,21 @@ static bool get_kept(const struct look *l, struct ks_cached_object *ret)
 {
     KS_AUTO_ARGS struct ks_args keys;
     struct ks_kept k;
-    struct ks_err denied;
+    struct ks_err err;
     ks_args_init(&keys);
     for (size_t i = 0; i < l->n_peeks; i++) {
         if (l->peeks[i].store != l->peeks[0].store ||
-            ks_approval_check(l->peeks[i].store, l->peeks[i].key, allowed_signers(l), &denied) != KS_OK)
+            ks_approval_check(l->peeks[i].store, l->peeks[i].key, allowed_signers(l), &err) != KS_OK)
             return false;
         ks_args_add(&keys, l->peeks[i].key);
     }
-    if (!l->portable[0] || !l->n_peeks || !ks_kept_get(l->peeks[0].store, keys.v, keys.n, l->portable, ks_str_cstr(&l->root), &k))
+    if (!l->portable[0] || !l->n_peeks)
         return false;
+    if (ks_kept_get(l->peeks[0].store, keys.v, keys.n, l->portable, ks_str_cstr(&l->root), &k, &err) != KS_OK) {
+        if (err.code != KS_ERR_NOT_FOUND)
+            ks_say_instead(&err, "compiling");
+        return false;
+    }
     *ret = (struct ks_cached_object){k.object, KS_STR_INIT, k.deps, k.has_deps};
     return true;
 }

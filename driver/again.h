@@ -10,6 +10,8 @@
  * content key of every entry with its certificate and approval (known.h), the words of the line, the programs of ours.  An object
  * is kept only when the fingerprint after the emission is the one before it and no file that was read is younger than this build.
  *
+ * The same is looked for under a key that holds on other machines, among the objects that came with the store (kept_object.h).
+ *
  * Whatever is not certain means: build as always. */
 
 #include "driver/cmdline.h"

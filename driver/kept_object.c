@@ -30,7 +30,7 @@ static void record_name(const char *portable, struct ks_str *out)
 /* Beside the record. */
 static void object_name(const char *record, struct ks_str *out)
 {
-    ks_str_addf(out, "%.*s.o", (int)(strlen(record) - strlen(RECORD_SUFFIX)), record);
+    ks_str_addf(out, "%.*s.object", (int)(strlen(record) - strlen(RECORD_SUFFIX)), record);
 }
 
 static void read_hash(const struct ks_store *s, const char *key, const char *name, char ret_hex[65])
@@ -144,8 +144,8 @@ bool ks_kept_is_covered(const struct ks_store *s, const char *key, const char *n
     return approval_names(s, key, name, hex);
 }
 
-bool ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable, const char *root,
-                 struct ks_kept *ret)
+enum ks_code ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable, const char *root,
+                         struct ks_kept *ret, struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *record = NULL;
     KS_AUTO_STR struct ks_str name = KS_STR_INIT;
@@ -155,20 +155,20 @@ bool ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const ch
     record_name(portable, &name);
     if (n == 0 || read_record(s, keys[0], ks_str_cstr(&name), hex, &record, &none) != KS_OK ||
         !ks_streq(ks_json_get_str(record, "key", NULL), portable) || ks_json_len(ks_json_get(record, "certificates")) != n)
-        return false;
+        return ks_fail(err, KS_ERR_NOT_FOUND, "nothing is kept");
     for (size_t i = 0; i < n; i++)
         if (!approval_names(s, keys[i], ks_str_cstr(&name), hex))
-            return false;
-    if (check_record(s, keys[0], ks_str_cstr(&name), record, &k.object, &none) != KS_OK) {
+            return ks_fail(err, KS_ERR_NOT_FOUND, "the approval of %.12s does not name '%s'", keys[i], ks_str_cstr(&name));
+    if (check_record(s, keys[0], ks_str_cstr(&name), record, &k.object, err) != KS_OK) {
         ks_kept_release(&k);
-        return false;
+        return ks_wrap(err, "kept object of %.12s", keys[0]);
     }
     const char *deps = ks_json_get_str(record, "dependencies", NULL);
     k.has_deps = deps != NULL;
     if (deps)
         ks_root_show(root, deps, strlen(deps), &k.deps);
     *ret = k;
-    return true;
+    return KS_OK;
 }
 
 /* ---- keeping one ---------------------------------------------------------------------------------------------------- */
@@ -202,11 +202,16 @@ static int count_good(const struct ks_store *s, const char *key, const char *but
 static enum ks_code put_one(const struct ks_store *s, const char *key, const char *name, const struct ks_json *record,
                             const struct ks_kept *k, struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str object = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str object = KS_STR_INIT, path = KS_STR_INIT;
     if (count_good(s, key, name) >= KS_KEPT_MAX_EACH)
         return ks_fail(err, KS_ERR_LIMIT, "'%.12s' has %d others", key, KS_KEPT_MAX_EACH);
     object_name(name, &object);
     KS_TRY(ks_store_write(s, key, ks_str_cstr(&object), ks_str_cstr(&k->object), k->object.len, err));
+    ks_store_path(s, key, ks_str_cstr(&object), &path);
+    if (ks_kept_admit(ks_str_cstr(&path), ks_json_get(record, "certificates"), NULL, NULL, err) != KS_OK) {
+        unlink(ks_str_cstr(&path));
+        return err->code;
+    }
     return ks_store_write_json(s, key, name, record, err);
 }
 

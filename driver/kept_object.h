@@ -4,8 +4,8 @@
 /* Emitted objects that travel with the store, so that the first approved build on another machine costs no more than one that was
  * there before.  Beside each certificate that the object was made by:
  *
- *   objects/<key>/kept-<16 digits>.o      the object
- *                 kept-<16 digits>.json   portable key, its hash, the certificates, the line it was made by, the dependency file
+ *   objects/<key>/kept-<16 digits>.object  the object; repositories ignore *.o
+ *                 kept-<16 digits>.json    portable key, its hash, the certificates, the line it was made by, the dependency file
  *
  * The portable key is a hash of all that the object is made of (again.h, portable.h).  Where anything of it differs, nothing is
  * found and the unit is compiled.
@@ -40,9 +40,10 @@ struct ks_kept_line {
  * (not what emission makes), KS_ERR_IO; nothing but space is lost then. */
 KS_NODISCARD enum ks_code ks_kept_put(const struct ks_store *s, char *const *keys, size_t n, const char *portable,
                                       const struct ks_kept *k, const struct ks_kept_line *line, struct ks_err *err);
-/* The one that all n approvals name, which the caller has checked.  False: none, or it is not what they name. */
-bool ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable, const char *root,
-                 struct ks_kept *ret);
+/* The one that all n approvals name, which the caller has checked.  Errors: KS_ERR_NOT_FOUND (none), or what is wrong with the one
+ * that they name. */
+KS_NODISCARD enum ks_code ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable,
+                                      const char *root, struct ks_kept *ret, struct ks_err *err);
 
 /* ---- for the commands over a store ---------------------------------------------------------------------------------- */
 

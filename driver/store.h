@@ -4,7 +4,7 @@
 /* The store: a folder of results, one sub-folder per content key, and an index of them.
  *
  *   .kscc/objects/<key>/  original.cu candidate.cu candidate.diff certificate.json approved.json trace.jsonl journal.jsonl
- *                         report.txt wall.jsonl
+ *                         report.txt wall.jsonl kept-*.json kept-*.object
  *   .kscc/index.db        what is there, for listing; rebuilt from the folders at any time
  *   .kscc/locks/<key>     one search of a key at a time; searches of other keys go on beside it
  *   .kscc/locks/memory    held while memory.json is read, added to and written
