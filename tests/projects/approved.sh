@@ -110,7 +110,7 @@ certificates >"$T/before"; runs=$(agent_runs)
 unset KSCC_DEVICE KSCC_AGENT
 export CI=true
 least() { if [ "$1" = 0 ] || [ "$took" -lt "$1" ]; then echo "$took"; else echo "$1"; fi; }
-nvcc_ms=0 first_ms=0 again_ms=0 cold_ms=0
+nvcc_ms=0 first_ms=0 again_ms=0 cold_ms=-
 fits() { awk "BEGIN { exit !($first_ms <= 1.05 * $nvcc_ms && $again_ms <= 1.05 * $nvcc_ms) }"; }
 rounds=1
 [ -z "$out" ] || rounds=3
@@ -138,7 +138,7 @@ if [ -n "$out" ]; then
     [ "$(grep -c 'kscc: emitted' "$T/cold")" = 2 ] || fail "nothing kept, and two candidates are not emitted"
 fi
 
-ratio() { awk "BEGIN { printf \"%.2f\", $1 / $2 }"; }
+ratio() { [ "$1" = - ] && echo - || awk "BEGIN { printf \"%.2f\", $1 / $2 }"; }
 row="$kind	$nvcc_ms	$first_ms	$(ratio $first_ms $nvcc_ms)	$again_ms	$(ratio $again_ms $nvcc_ms)	$cold_ms	$(ratio $cold_ms $nvcc_ms)"
 head="build_system	nvcc_ms	first_approved_ms	first_approved_ratio	rebuild_ms	rebuild_ratio	nothing_kept_ms	nothing_kept_ratio"
 printf '%s\n%s\n' "$head" "$row"
