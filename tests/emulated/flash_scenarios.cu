@@ -4,6 +4,7 @@
  * element written, nothing beside them.  128 rows of a case are compared, the first and last of every head among them.
  *
  *     flash_scenarios [--full] [--lengths=512,4096] [--dims=64] [--take=I/N] scenarios.tsv
+ *     flash_scenarios --count [--lengths= ...] LIST      the device's counters for each scenario of LIST (tests/blackwell/model.py)
  *     flash_scenarios --ragged=LIMIT [--too-large=N] [--take=I/N]        the ragged cases
  *
  * How a scenario is shortened (without --full):
@@ -25,6 +26,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <dlfcn.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -253,7 +255,38 @@ static void shorten(test_case &t, bool full)
         t.seqlen_q = 256;
 }
 
-static int run_scenarios(const char *path, const char *lengths, const char *dims, bool full)
+/* What the emulated device counted, and its model made of it, in one launch of one head on one multiprocessor: a line of JSON.  Nothing is
+ * compared. */
+static void count_case(test_case t)
+{
+    auto counters = (char *(*)(void))dlsym(RTLD_DEFAULT, "kscc_emu_counters");
+    auto clear = (void (*)(void))dlsym(RTLD_DEFAULT, "kscc_emu_clear");
+    emulated_multiprocessors = 1;
+    t.batch = t.heads_q = t.heads_kv = 1;
+    tensor x[4];
+    for (int i = 0; i < 4; i++) {
+        x[i] = make_tensor(t, t.seqlen_q, 1);
+        fill(x[i], t, t.seqlen_q, 1, std::min(i, 2));
+    }
+    flash_attention_args a = {};
+    a.q = x[0].device, a.k = x[1].device, a.v = x[2].device, a.o = x[3].device;
+    a.q_stride = x[0].s, a.k_stride = x[1].s, a.v_stride = x[2].s, a.o_stride = x[3].s;
+    a.batch = 1, a.seqlen_q = a.seqlen_k = t.seqlen_q, a.heads_q = a.heads_kv = 1;
+    a.head_dim = t.dim, a.dtype = (enum flash_attention_dtype)t.dtype, a.causal = t.causal, a.scale = 1.0f / sqrtf((float)t.dim);
+    if (!counters || !clear)
+        exit(2);
+    clear();
+    if (flash_attention_forward(&a, 0) || cudaDeviceSynchronize())
+        exit(1);
+    char *json = counters();
+    printf("{\"dtype\": \"%s\", \"head_dim\": %d, \"seqlen\": %d, \"causal\": %d, \"kernels\": %s}\n", t.dtype ? "fp16" : "bf16", t.dim,
+           t.seqlen_q, t.causal, json);
+    free(json);
+    for (tensor &each : x)
+        cudaFree(each.device);
+}
+
+static int run_scenarios(const char *path, const char *lengths, const char *dims, bool full, bool count)
 {
     FILE *f = fopen(path, "r");
     char line[256], type[8], note[64];
@@ -270,6 +303,10 @@ static int run_scenarios(const char *path, const char *lengths, const char *dims
         t.dtype = strcmp(type, "fp16") == 0 ? FLASH_ATTENTION_FP16 : FLASH_ATTENTION_BF16;
         t.seqlen_k = t.seqlen_q;
         t.lse = 1;
+        if (count) {
+            count_case(t);
+            continue;
+        }
         shorten(t, full);
         run_case(t, note);
     }
@@ -315,10 +352,12 @@ static void ragged(const test_case *t)
 int main(int argc, char **argv)
 {
     const char *lengths = nullptr, *dims = nullptr, *path = nullptr;
-    bool full = false;
+    bool full = false, count = false;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--full"))
             full = true;
+        else if (!strcmp(argv[i], "--count"))
+            count = true;
         else if (!strncmp(argv[i], "--lengths=", 10))
             lengths = argv[i] + 10;
         else if (!strncmp(argv[i], "--dims=", 7))
@@ -330,11 +369,13 @@ int main(int argc, char **argv)
         else if (sscanf(argv[i], "--take=%d/%d", &take_first, &take_every) != 2)
             path = argv[i];
     }
+    if (count)
+        return run_scenarios(path, lengths, dims, full, true);
     printf("verdict\tdtype\thead_dim\theads_q\theads_kv\tbatch\tseqlen_q\tseqlen_k\tcausal\tof\tmax\tmax_round\tmean\tmean_"
            "round\tlse\tremark\n");
     if (ragged_limit > 0)
         run_ragged(360, ragged);
-    if (path && run_scenarios(path, lengths, dims, full))
+    if (path && run_scenarios(path, lengths, dims, full, false))
         return 2;
     printf("# %d passed, %d failed%s", passed, failed, ragged_limit > 0 ? "" : "\n");
     if (ragged_limit > 0)
