@@ -103,7 +103,7 @@ def main():
         build_hopper(build, a.nvcc, folder + "/hopper")
         hopper = count(build, folder + "/hopper", "sm_90a", scenarios, folder)
         blackwell = count(build, build + "/tests/flash_scenarios", "sm_100a", scenarios, folder)
-    commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h"], capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h", "--", "kernels/flash_attention/*.cu*"], capture_output=True, text=True).stdout.strip()
     date = subprocess.run(["date", "-u", "+%Y-%m-%d"], capture_output=True, text=True).stdout.strip()
     table, ratios, by = [], [], {}
     for s in scenarios:
@@ -114,7 +114,7 @@ def main():
         by.setdefault((s["head_dim"], s["causal"]), []).append(ratio)
         table.append("\t".join(key(s)) + f"\t{b:.4f}\t{tflops(s, b):.0f}\t{b_bound}\t{tensor:.2f}\t{h:.4f}\t{measured[key(s)]:.4f}\t{ratio:.3f}\t{h_bound}")
     print("# MODELLED, not measured: flash_attention_forward_sm100 on a B200 by the emulated device's model; the last four columns: the same model for the Hopper")
-    print(f"# kernel beside its measured time (docs/results/fa_hopper_h200.tsv).  {date}, commit {commit}; command: tests/blackwell/model.py BUILD")
+    print(f"# kernel beside its measured time (docs/results/fa_hopper_h200.tsv).  {date}, kernels of commit {commit}; command: tests/blackwell/model.py BUILD")
     print("# FlashAttention-4's published forward figures on a B200 (its own kernel, measured by its authors): up to 1613 TFLOP/s, 71 % of peak")
     print(summary("Hopper, modelled over measured, all", ratios))
     for (d, c), v in sorted(by.items(), key=lambda x: (int(x[0][0]), x[0][1])):

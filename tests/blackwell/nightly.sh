@@ -12,7 +12,7 @@ list=$root/kernels/flash_attention/scenarios.tsv
 export LD_LIBRARY_PATH="$build/lib/emulated" KSCC_EMU_ARCH=sm_100a
 failed=0
 echo "# flash_attention_forward_sm100 on the emulated device (sm_100a): what was compared with double precision, and the errors found"
-echo "# date $(date -u +%Y-%m-%d), $(cd "$root" && git log -1 --format=%h 2>/dev/null || echo unknown); command: tests/blackwell/nightly.sh BUILD $limit"
+echo "# date $(date -u +%Y-%m-%d), kernel of commit $(cd "$root" && git log -1 --format=%h -- 'kernels/flash_attention/*.cu*' 2>/dev/null || echo unknown); command: tests/blackwell/nightly.sh BUILD $limit"
 echo "# of: the scenario's heads and batch; max, mean: error of O; *_round: of a reference that rounds P and O, twice which is allowed"
 part() { # part CHECKS SEED ARGUMENTS...
     checks=$1 seed=$2

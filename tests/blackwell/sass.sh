@@ -12,7 +12,7 @@ trap 'rm -rf "$dir"' EXIT
 nvdisasm -c "$dir/b.cubin" >"$dir/sass"
 {
     echo "# Machine code of kernels/flash_attention/blackwell.cu, instructions a kernel; tests/blackwell/sass.sh NVCC TABLE"
-    echo "# $(date -u +%Y-%m-%d), sm_100a, $("$nvcc" --version | sed -n 's/^Cuda.*release //p'), $(nvdisasm --version | sed -n 's/^Cuda.*release /nvdisasm /p'), commit $(cd "$root" && git log -1 --format=%h 2>/dev/null || echo unknown)"
+    echo "# $(date -u +%Y-%m-%d), sm_100a, $("$nvcc" --version | sed -n 's/^Cuda.*release //p'), $(nvdisasm --version | sed -n 's/^Cuda.*release /nvdisasm /p'), kernel of commit $(cd "$root" && git log -1 --format=%h -- 'kernels/flash_attention/*.cu*' 2>/dev/null || echo unknown)"
     awk '
         BEGIN {
             n = split("UTCHMMA UTCBAR UTCATOMSWS LDTM STTM UTMALDG SYNCS MUFU.EX2 FFMA2 R2UR LDL STL", name, " ")

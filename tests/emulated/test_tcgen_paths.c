@@ -160,11 +160,15 @@ static void emit_visitor(const struct move *m, void *arg)
     emit_move(arg, m);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct ks_str ptx = KS_STR_INIT;
     ks_str_add(&ptx, HEAD);
     each_move(emit_visitor, &ptx);
+    if (argc == 2) { /* the text, for ptxas */
+        FILE *f = fopen(argv[1], "w");
+        return !f || fputs(ks_str_cstr(&ptx), f) < 0 || fclose(f) != 0;
+    }
     start_with(&ptx);
     each_move(check_move, NULL);
     return finish();
