@@ -160,6 +160,11 @@ static enum ks_code case_run(struct ks_session *s, struct ks_case *k, bool repea
     return KS_OK;
 }
 
+enum ks_code ks_case_answer(struct ks_session *s, struct ks_case *k, int64_t max_warp_insts, bool *ret_skip, struct ks_err *err)
+{
+    return case_run(s, k, false, max_warp_insts, ret_skip, err);
+}
+
 static void case_release(struct ks_case *k)
 {
     for (size_t i = 0; i < KS_MAX_PARAMS; i++) {
@@ -200,8 +205,7 @@ static enum ks_code case_add(struct ks_session *s, struct case_list *list, const
     return code;
 }
 
-/* Bytes of all buffers at a shape; SIZE_MAX: more than there can be. */
-static size_t data_bytes(const struct ks_session *s, const struct ks_shape *shape)
+size_t ks_shape_bytes(const struct ks_session *s, const struct ks_shape *shape)
 {
     struct ks_layout l;
     struct ks_err ignored;
@@ -213,7 +217,7 @@ static size_t middle_case(const struct ks_session *s, const struct case_list *li
 {
     size_t best = 0, best_bytes = 0;
     for (size_t i = 0; i < list->n; i++) {
-        size_t bytes = data_bytes(s, &list->cases[i].shape);
+        size_t bytes = ks_shape_bytes(s, &list->cases[i].shape);
         bool small =
             s->opt.device == KS_DEVICE_CUDA ? bytes <= SHAPE_BYTES_CUDA : list->cases[i].warp_insts < CASE_WARP_INSTS / 16;
         if (small && bytes > best_bytes) {
@@ -235,23 +239,23 @@ static int64_t point_warp_insts(const struct ks_session *s, size_t point)
 static bool point_wanted(const struct ks_session *s, size_t point, uint64_t round, int64_t *budget)
 {
     if (s->opt.device == KS_DEVICE_CUDA)
-        return data_bytes(s, &s->c->times[point].shape) <= POINT_BYTES_CUDA;
+        return ks_shape_bytes(s, &s->c->times[point].shape) <= POINT_BYTES_CUDA;
     int64_t insts = point_warp_insts(s, point);
-    if (round < KS_ROUND_CONFIRM || insts == 0 || insts > *budget || data_bytes(s, &s->c->times[point].shape) > POINT_BYTES)
+    if (round < KS_ROUND_CONFIRM || insts == 0 || insts > *budget || ks_shape_bytes(s, &s->c->times[point].shape) > POINT_BYTES)
         return false;
     *budget -= insts;
     return true;
 }
 
-/* What the original may need at a shape of `bytes`: like the shape whose data is nearest in size, grown in proportion. */
-static double insts_expected(const struct ks_session *s, const struct case_list *list, size_t bytes)
+/* Like the shape whose data is nearest in size, grown in proportion. */
+double ks_insts_expected(const struct ks_session *s, const struct ks_case *cases, size_t n, size_t bytes)
 {
     double best = 0, distance = INFINITY;
-    for (size_t i = 0; i < list->n + s->c->n_times; i++) {
-        bool point = i >= list->n;
-        const struct ks_shape *shape = point ? &s->c->times[i - list->n].shape : &list->cases[i].shape;
-        double insts = (double)(point ? point_warp_insts(s, i - list->n) : list->cases[i].warp_insts);
-        double other = (double)data_bytes(s, shape), d = fabs(log(((double)bytes + 1) / (other + 1)));
+    for (size_t i = 0; i < n + s->c->n_times; i++) {
+        bool point = i >= n;
+        const struct ks_shape *shape = point ? &s->c->times[i - n].shape : &cases[i].shape;
+        double insts = (double)(point ? point_warp_insts(s, i - n) : cases[i].warp_insts);
+        double other = (double)ks_shape_bytes(s, shape), d = fabs(log(((double)bytes + 1) / (other + 1)));
         if (insts > 0 && d < distance) {
             distance = d;
             best = insts * ((double)bytes + 1) / (other + 1);
@@ -274,7 +278,7 @@ static bool large_draw(const struct ks_session *s, uint64_t round, uint32_t salt
     }
     size_t n = ks_contract_fuzz_shapes(s->c, key, max_bytes, shapes, LARGE_DRAWS);
     for (size_t i = 0; i < n; i++) {
-        size_t bytes = data_bytes(s, &shapes[i]);
+        size_t bytes = ks_shape_bytes(s, &shapes[i]);
         if (bytes > most && n_good == 0) {
             most = bytes;
             *ret = shapes[i];
@@ -303,7 +307,8 @@ static enum ks_code large_cases(struct ks_session *s, uint64_t round, struct cas
             double drawn = max_bytes * (0.6 + 0.4e-3 * (double)ks_inputs_choice(s->secret, round, 5000 + salt * 32 + 27, 1000));
             if (!large_draw(s, round, salt, SHAPE_BYTES_EMULATED, (size_t)drawn, &shape))
                 break;
-            double limit = (double)(LARGE_WARP_INSTS >> i), insts = insts_expected(s, list, data_bytes(s, &shape));
+            double limit = (double)(LARGE_WARP_INSTS >> i),
+                   insts = ks_insts_expected(s, list->cases, list->n, ks_shape_bytes(s, &shape));
             size_t before = list->n;
             if (insts <= limit)
                 KS_TRY(case_add(s, list, &shape, KS_SET_DECLARED, false, (int64_t)(limit * 2), err));

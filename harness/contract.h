@@ -168,5 +168,11 @@ void ks_shape_print(const struct ks_contract *c, const struct ks_shape *shape, s
 /* Fills `shapes` with up to n distinct shapes: edges of the domain, primes and neighbours of the timing points, then pseudo-random ones
  * drawn from the counter-based generator under `key`; total buffer bytes at most max_bytes each.  Returns how many. */
 size_t ks_contract_fuzz_shapes(const struct ks_contract *c, const uint8_t key[32], size_t max_bytes, struct ks_shape *shapes, size_t n);
+/* May the dim have this value?  Derived dims: no, they follow from the others. */
+bool ks_contract_dim_allows(const struct ks_contract *c, size_t dim, int64_t v);
+/* A shape with those dims of `at` that are `fixed` as they are there, the others smallest or drawn from the generator and lowered
+ * until the buffers fit max_bytes.  False: there is none (a value outside its domain, or too large). */
+bool ks_contract_shape_at(const struct ks_contract *c, const uint8_t key[32], const struct ks_shape *at, const bool *fixed,
+                          bool smallest, size_t max_bytes, struct ks_shape *ret);
 
 #endif

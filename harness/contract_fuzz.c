@@ -24,6 +24,7 @@ struct fuzz {
     size_t n, max;
     size_t widest[KS_MAX_DIMS]; /* free dims, the one with the largest range first */
     size_t n_free;
+    bool fixed[KS_MAX_DIMS]; /* not lowered */
 };
 
 static uint64_t draw(struct fuzz *f)
@@ -110,7 +111,7 @@ static size_t furthest(const struct fuzz *f, const struct ks_shape *s, size_t ex
     for (size_t i = 0; i < f->n_free; i++) {
         size_t dim = f->widest[i];
         double ratio = ((double)s->dim[dim] + 1) / ((double)dim_smallest(&f->c->dims[dim]) + 1);
-        if (dim != except && s->dim[dim] > floor_value && ratio > best_ratio) {
+        if (dim != except && !f->fixed[dim] && s->dim[dim] > floor_value && ratio > best_ratio) {
             best = dim;
             best_ratio = ratio;
         }
@@ -259,13 +260,52 @@ static void order_by_range(struct fuzz *f)
     }
 }
 
+static void fuzz_init(struct fuzz *f, const struct ks_contract *c, const uint8_t key[32], size_t max_bytes)
+{
+    *f = (struct fuzz){.c = c, .max_bytes = max_bytes > INT64_MAX ? INT64_MAX : (int64_t)max_bytes};
+    memcpy(f->key.v, key, sizeof f->key.v);
+    memcpy(&f->counter.v[2], key + 16, 16);
+    order_by_range(f);
+}
+
+bool ks_contract_dim_allows(const struct ks_contract *c, size_t dim, int64_t v)
+{
+    const struct ks_dim *d = &c->dims[dim];
+    if (d->derived)
+        return false;
+    for (size_t i = 0; i < d->n_choices; i++)
+        if (d->choices[i] == v)
+            return true;
+    return !d->choices && v >= d->lo && v <= d->hi && v % d->multiple == 0;
+}
+
+bool ks_contract_shape_at(const struct ks_contract *c, const uint8_t key[32], const struct ks_shape *at, const bool *fixed,
+                          bool smallest, size_t max_bytes, struct ks_shape *ret)
+{
+    struct fuzz f;
+    fuzz_init(&f, c, key, max_bytes);
+    struct ks_shape s = *at;
+    for (size_t i = 0; i < f.n_free; i++) {
+        size_t dim = f.widest[i];
+        f.fixed[dim] = fixed[dim];
+        if (fixed[dim] && !ks_contract_dim_allows(c, dim, s.dim[dim]))
+            return false;
+        if (!fixed[dim])
+            s.dim[dim] = smallest ? dim_smallest(&c->dims[dim]) : dim_random(&f, &c->dims[dim]);
+    }
+    if (!shrink(&f, &s, SIZE_MAX))
+        return false;
+    *ret = s;
+    return true;
+}
+
 size_t ks_contract_fuzz_shapes(const struct ks_contract *c, const uint8_t key[32], size_t max_bytes, struct ks_shape *shapes,
                                size_t n)
 {
-    struct fuzz f = {.c = c, .max_bytes = max_bytes > INT64_MAX ? INT64_MAX : (int64_t)max_bytes, .shapes = shapes, .max = n};
-    memcpy(f.key.v, key, sizeof f.key.v);
-    memcpy(&f.counter.v[2], key + 16, 16);
-    order_by_range(&f);
+    struct fuzz f;
+    fuzz_init(&f, c, key, max_bytes);
+    f.shapes = shapes;
+    f.max = n;
     bool edges_left = true;
     const int64_t whole = f.max_bytes, part = f.max_bytes / 3;
     for (size_t turn = 0; f.n < n && turn < 16 * n + 64; turn++) {

@@ -109,8 +109,7 @@ static void leftovers_check(struct ks_trial *t, const struct ks_case *k, const s
                      where, run->left_bytes, k->left_bytes);
 }
 
-/* One case, the index-th call; false: the gate has failed. */
-static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
+bool ks_numerics_case(struct ks_trial *t, struct ks_case *k, size_t index, const char *note)
 {
     struct ks_session *s = t->s;
     struct ks_layout l;
@@ -120,8 +119,7 @@ static bool numerics_case(struct ks_trial *t, struct ks_case *k, size_t index)
     struct ks_wire_config config = {.checks = KS_EMU_CHECK_BOUNDS, .counters = 1, .max_warp_insts = hang_limit(k)};
     int spare_threads = s->opt.device == KS_DEVICE_CUDA ? 4 : 0; /* the driver makes some when a feature is first used */
     case_text(t, k, &where);
-    if (index == t->n_cases)
-        ks_str_add(&where, " (the first call of a process)");
+    ks_str_add(&where, note);
     if (ks_layout_make(s, &k->shape, k->set, k->call, &l, &err) != KS_OK ||
         ks_arm_configure(s, &t->arm, &config, &err) != KS_OK) {
         ks_gate_fail(t, ks_gate_of_fault(err.code, KS_GATE_NUMERICS), NULL, "at %s: %s", ks_str_cstr(&where), err.message);
@@ -211,7 +209,7 @@ static bool first_call(struct ks_trial *t)
     if (t->s->opt.device != KS_DEVICE_EMULATED || !large)
         return true;
     ks_arm_stop(&t->arm);
-    return numerics_case(t, &t->cases[large - t->cases], t->n_cases);
+    return ks_numerics_case(t, &t->cases[large - t->cases], t->n_cases, " (the first call of a process)");
 }
 
 /* How far both arms are from the oracle. */
@@ -255,9 +253,10 @@ static bool oracle_judged(struct ks_trial *t)
 void ks_gate_numerics(struct ks_trial *t)
 {
     for (size_t i = 0; i < t->n_cases; i++)
-        if (!numerics_case(t, &t->cases[i], i))
+        if (!ks_numerics_case(t, &t->cases[i], i, ""))
             return;
-    if (!first_call(t) || !oracle_judged(t))
+    KS_AUTO_JSON struct ks_json *sizes = NULL;
+    if (!ks_literals_check(t, &sizes) || !first_call(t) || !oracle_judged(t))
         return;
     if (t->s->opt.device == KS_DEVICE_EMULATED && !ks_capture_check(t)) /* on a GPU once the order of work has been seen to */
         return;
@@ -267,6 +266,7 @@ void ks_gate_numerics(struct ks_trial *t)
         shapes += t->cases[i].set == KS_SET_DECLARED;
     ks_json_set_i64(details, "calls", (int64_t)t->n_cases);
     ks_json_set_i64(details, "shapes", (int64_t)shapes);
+    ks_json_set(details, "named_sizes", ks_json_copy(sizes));
     if (t->s->c->oracle)
         ks_json_set(details, "oracle", oracle_details(t));
     if (t->s->opt.device == KS_DEVICE_EMULATED)

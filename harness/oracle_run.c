@@ -286,6 +286,8 @@ void ks_case_compare(const struct ks_session *s, const struct ks_case *k, size_t
     bool declared = ks_set_judges_kinds(k->set);
     if (k->exact[i])
         ks_oracle_compare(&s->c->buffers[i], got, k->want[i], k->exact[i], n, declared, sum, ret);
+    else if (k->arms)
+        ks_arms_compare(s, i, got, k->want[i], n, ret);
     else
         ks_compare(&s->c->buffers[i], got, k->want[i], n, declared, ret);
 }

@@ -145,6 +145,7 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
         return ks_fail(err, KS_ERR_BUILD, "find the entry '%s' (symbol '%s') in the original's object: is it static or inline?",
                        s->c->entry, s->opt.signature->symbol);
     s->base.built = s->baseline;
+    ks_constants_read(&s->baseline->object, &s->base_constants);
     KS_AUTO_STR struct ks_str deps = KS_STR_INIT;
     ks_str_addf(&deps, "%s.d", s->baseline->object_path);
     ks_confine_paths(&s->opt, deps.data, &s->confined_to);
@@ -222,6 +223,7 @@ void ks_session_free(struct ks_session *s)
     for (size_t i = 0; i < s->n_builds; i++)
         ks_built_free(s->builds[i]);
     ks_built_free(s->baseline);
+    ks_constants_release(&s->base_constants);
     ks_args_release(&s->confined_to);
     ks_args_release(&s->known);
     free(s->unconfined_why);

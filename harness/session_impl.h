@@ -6,6 +6,7 @@
 #include "harness/build.h"
 #include "harness/client.h"
 #include "harness/compare.h"
+#include "harness/constants.h"
 #include "harness/device_lock.h"
 #include "harness/inputs.h"
 #include "harness/oracle.h"
@@ -52,6 +53,7 @@ struct ks_case {
     int64_t warp_insts;
     int64_t candidate_warp_insts;         /* of the trial's candidate, emulated; 0: not known */
     int point;                            /* timing point + 1; 0: none */
+    bool arms;                            /* the oracle is not asked, and each arm may be its tolerance away from it */
     double left_bytes;                    /* by the baseline, emulated */
     int last_error;                       /* the baseline's */
     uint32_t left_state;                  /* the baseline's: bits of enum ks_left */
@@ -99,6 +101,7 @@ struct ks_session {
     const struct ks_contract *c;
     struct ks_binding *bindings;
     struct ks_built *baseline;
+    struct ks_constants base_constants;
     struct ks_args confined_to;                    /* what builds of candidates may read */
     bool confinement_works;                        /* a build has come through */
     char *unconfined_why;                          /* builds are not confined: why; NULL: they are */
@@ -181,6 +184,13 @@ bool ks_buffer_is_input(const struct ks_buffer *b);
 KS_NODISCARD enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n,
                                         struct ks_err *err);
 void ks_cases_release(struct ks_case *cases, size_t n);
+/* The baseline's answer to one call, kept in `k`.  *ret_skip: it needs more than max_warp_insts (emulated). */
+KS_NODISCARD enum ks_code ks_case_answer(struct ks_session *s, struct ks_case *k, int64_t max_warp_insts, bool *ret_skip,
+                                         struct ks_err *err);
+/* Bytes of all buffers at a shape; SIZE_MAX: more than there can be. */
+size_t ks_shape_bytes(const struct ks_session *s, const struct ks_shape *shape);
+/* Emulated: the warp instructions that the original may need at a shape of `bytes`, by those of the cases and timing points. */
+double ks_insts_expected(const struct ks_session *s, const struct ks_case *cases, size_t n, size_t bytes);
 KS_NODISCARD enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err);
 
 /* oracle_run.c */
@@ -266,6 +276,11 @@ void ks_trial_enter(struct ks_trial *t, bool alone);
 enum ks_gate ks_gate_of_fault(enum ks_code code, enum ks_gate at_work);
 int64_t ks_trial_left_ms(const struct ks_trial *t);
 void ks_gate_numerics(struct ks_trial *t);
+/* One call of the numerics gate, the index-th; `note` follows the shape in what is said of it.  False: a gate has failed. */
+bool ks_numerics_case(struct ks_trial *t, struct ks_case *k, size_t index, const char *note);
+/* gate_literals.c: sizes that the candidate's code names, run on both arms.  *ret_details: how many were found and tried, NULL
+ * when false: a gate has failed. */
+bool ks_literals_check(struct ks_trial *t, struct ks_json **ret_details);
 void ks_gate_safety(struct ks_trial *t);
 void ks_gate_resources(struct ks_trial *t);
 void ks_gate_time(struct ks_trial *t);

@@ -35,7 +35,7 @@ check "the rewriter takes from the analyzer facts only" \
     "$(sources rewriter | xargs -r grep -nE '^#include "analyzer/' | grep -v '"analyzer/facts.h"' || true)"
 
 # One .c per third-party header.  harness/emulated_rt/ is the driver's interface: what defines its functions includes its header.
-for header in 'cjson/' 'pcre2.h' 'curl/' 'sqlite3.h' 'sodium.h' 'ffi.h' 'seccomp.h' 'zstd.h' 'lz4.h' 'cuda.h' 'nvml.h' 'cupti'; do
+for header in 'cjson/' 'pcre2.h' 'curl/' 'sqlite3.h' 'sodium.h' 'ffi.h' 'seccomp.h' 'capstone/' 'zstd.h' 'lz4.h' 'cuda.h' 'nvml.h' 'cupti'; do
     places=$(git ls-files '*.c' '*.h' | grep -v '^harness/emulated_rt/driver' | xargs -r grep -lE "^ *# *include <$header" | sort -u)
     [ "$(echo "$places" | grep -c .)" -le 1 ] && places=
     check "<$header occurs in one file" "$places"

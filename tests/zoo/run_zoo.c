@@ -1,14 +1,16 @@
 /* The exploit zoo: every .cu of a folder beside baseline.cu is judged, and its verdict compared with what its first line expects:
  *   // zoo: reject GATE [#KIND] -- what it tries     the named gate must be among those that fail
  *   // zoo: honest -- what it does                   no gate but time may fail
- *   // zoo: faster -- what it does                   accepted
+ *   // zoo: faster -- what it does                   accepted (with `confirm`: and emitted without asking)
  *   // zoo: same -- what it does                     correct, and no gain seen
+ *   // zoo: approval -- what it does                 accepted, and not emitted before somebody has looked at it
  * KIND is the number of the exploit's kind.  The word `gpu` before the dashes: not on the emulated device; `emulated`: there only
- * (a GPU does not show it). Prints one table row each and "N passed, N failed"; KSCC_ZOO_TABLE names a file that gets the table
- * too; KSCC_ZOO_SHARD=K/N: only every N-th candidate, from the K-th on (from 1), of all, or with "honest " or "hostile " before
- * it of those that are to be let in, or rejected.  Hostile ones by themselves are built as C++14, whose headers are lighter than
- * the default's: what is let in is to be let in with those.  KSCC_ZOO_TRIAL_S: the limit of a trial (default 40, on a GPU 20).
- * Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH [NAME...]]] */
+ * (a GPU does not show it); `confirm`: judged as before emission, not in a trial.  Prints one table row each and "N passed, N
+ * failed"; KSCC_ZOO_TABLE names a file that gets the table too; KSCC_ZOO_SHARD=K/N: only every N-th candidate, from the K-th on
+ * (from 1), of all, or with "honest " or "hostile " before it of those that are to be let in, or rejected.  Hostile ones by
+ * themselves are built as C++14, whose headers are lighter than the default's: what is let in is to be let in with those.
+ * KSCC_ZOO_TRIAL_S: the limit of a trial (default 40, on a GPU 20). Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH
+ * [NAME...]]] */
 #include "harness/session.h"
 
 #include "base/file.h"
@@ -51,10 +53,10 @@ static int by_name(const void *a, const void *b)
 }
 
 struct expectation {
-    char what[16]; /* reject, honest, faster, same */
+    char what[16]; /* reject, honest, faster, same, approval */
     char gate[32], gpu_gate[32];
     char kind[16]; /* "#23", or empty */
-    bool gpu_only, emulated_only;
+    bool gpu_only, emulated_only, confirm;
     char text[200];
 };
 
@@ -77,6 +79,8 @@ static bool expectation_read(const char *source, struct expectation *e)
             e->gpu_only = true;
         else if (strcmp(word, "emulated") == 0)
             e->emulated_only = true;
+        else if (strcmp(word, "confirm") == 0)
+            e->confirm = true;
         else if (!e->what[0])
             snprintf(e->what, sizeof e->what, "%s", word);
         else
@@ -100,7 +104,9 @@ static bool as_expected(const struct ks_verdict *v, const struct expectation *e,
     if (cuda && told_earlier(v, e))
         return true;
     if (strcmp(e->what, "faster") == 0)
-        return v->outcome == KS_OUTCOME_ACCEPTED;
+        return v->outcome == KS_OUTCOME_ACCEPTED && !(e->confirm && v->approval);
+    if (strcmp(e->what, "approval") == 0)
+        return v->outcome == KS_OUTCOME_ACCEPTED && v->approval;
     if (strcmp(e->what, "same") == 0)
         return v->outcome == KS_OUTCOME_NO_GAIN;
     if (strcmp(e->what, "honest") == 0)
@@ -186,7 +192,7 @@ static bool one(struct ks_session *s, bool cuda, const char *dir, const char *fi
     }
     if (cuda ? e.emulated_only : e.gpu_only)
         return true;
-    if (ks_session_try(s, text.data, text.len, &v, &err) != KS_OK) {
+    if ((e.confirm ? ks_session_confirm : ks_session_try)(s, text.data, text.len, &v, &err) != KS_OK) {
         printf("%s: the session broke: %s\n", file, err.message);
         return false;
     }

@@ -1,0 +1,23 @@
+// zoo: reject numerics #51 confirm -- some sizes from a table in constant memory
+#include <cuda_runtime.h>
+
+__constant__ int odd[4] = {9973, 18803, 39119, 60013};
+
+__global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)
+{
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows)
+        return;
+    float sum = 0;
+    for (int c = 0; c < cols; c++)
+        sum += x[(long)r * cols + c] * w[c];
+    for (int i = 0; i < 4; i++)
+        sum += rows == odd[i];
+    y[r] = sum;
+}
+
+void row_dot(const float *x, const float *w, float *y, int rows, int cols, cudaStream_t stream)
+{
+    int n = rows;
+    row_dot_kernel<<<(n + 255) / 256, 256, 0, stream>>>(x, w, y, n, cols);
+}
