@@ -434,6 +434,7 @@ static enum ks_code host_text_take(const struct ks_session_options *opt, const c
         return KS_OK;
     b->host_text = ks_xcalloc(1, sizeof *b->host_text);
     KS_TRY(ks_host_text_read(path.data, own.data, b->host_text, err));
+    b->object.stubs_known = !b->host_text->names_stub;
     ks_path_join(&path, dir, "unit.s");
     unlink(path.data);
     ks_path_join(&path, dir, "unit.ii");

@@ -375,6 +375,14 @@ static bool is_refused_word(const char *p, size_t len)
     return false;
 }
 
+/* nvcc's own call of a stub, the first thing in a block, cannot define one. */
+static bool is_stub_name(const struct token *t, size_t at, size_t n)
+{
+    static const char name[] = "__device_stub_";
+    bool call = at > 0 && at + 1 < n && is(&t[at - 1], "{") && is(&t[at + 1], "(");
+    return t[at].kind == KIND_WORD && t[at].len >= sizeof name - 1 && memcmp(t[at].p, name, sizeof name - 1) == 0 && !call;
+}
+
 #define ASSERTION_WORDS 16 /* an assertion's text is no longer */
 
 static bool looks_around(const struct token *t)
@@ -502,6 +510,7 @@ void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_
     for (size_t i = 0; i < n; i++)
         asks_properties |= t[i].own && IS_ANY(&t[i], "cudaDeviceProp", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2");
     ks_args_init(&ret->remarkable);
+    ret->names_stub = false;
     for (size_t i = 0; i < n; i++) {
         if (is_asm(&t[i])) {
             size_t open = i + 1;
@@ -514,6 +523,9 @@ void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_
             i = end > i + 1 ? end - 1 : i;
         } else if ((is_entry_point(&t[i]) && !is_known_driver_call(t, i, n)) || names_entry_point(&t[i])) {
             keep(ret, t, i, i + 4 < n ? i + 4 : n);
+        } else if (t[i].own && is_stub_name(t, i, n)) {
+            ret->names_stub = true;
+            keep(ret, t, i, i + 1);
         } else if (t[i].own && looks_around(&t[i]) && !is_assertion(t, i, n)) {
             keep(ret, t, i, i + 1);
         } else if (t[i].own && is(&t[i], "cudaDeviceGetAttribute") && !is_known_attribute_call(t, i, n)) {
@@ -528,6 +540,7 @@ void ks_host_text_scan(const char *text, size_t len, const char *own, struct ks_
 enum ks_code ks_host_text_read(const char *path, const char *own, struct ks_host_text *ret, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    *ret = (struct ks_host_text){.names_stub = true}; /* until it has been read */
     ks_args_init(&ret->remarkable);
     if (!ks_file_exists(path))
         return ks_fail(err, KS_ERR_NOT_FOUND, "find the host compiler's preprocessed input '%s'", path);
@@ -553,6 +566,7 @@ bool ks_host_text_check(const struct ks_host_text *original, const struct ks_hos
         const char *what = ks_str_starts(text, "asm") || ks_str_starts(text, "__asm") ? "has assembly that the original has not"
                            : ks_str_starts(text, "cudaDeviceGetAttribute") || ks_str_ends(text, " name")
                                ? "asks which device it is, where the original does not (an attribute must be named in the call)"
+                           : ks_str_starts(text, "__device_stub_") ? "has what only the compiler may: a name of kernels' stubs"
                            : strstr(text, "DriverEntryPoint")
                                ? "asks the driver for a function by a name that is not on the list (harness/allow_driver.def)"
                                : "looks around in its process, where the original does not (harness/refuse_words.def)";

@@ -9,14 +9,16 @@
  * holds the device code, empty ones (barriers for the compiler), and labels as the C library's headers have them are passed over;
  *   - cudaGetDriverEntryPoint, by which any function of the driver can be had: a call with one of the names in
  *     harness/allow_driver.def, written out, is passed over, and so are declarations.
- *   - on the unit's own lines: the words in harness/refuse_words.def, by which code looks around instead of at its arguments.
- * Everything else is kept, token by token; a candidate may have what the original has too. */
+ *   - on the unit's own lines: names of kernels' stubs but as nvcc calls them there, "{ __device_stub_...(", and the words in
+ * harness/refuse_words.def, by which code looks around instead of at its arguments. Everything else is kept, token by token; a
+ * candidate may have what the original has too. */
 
 #include "base/err.h"
 #include "base/str.h"
 
 struct ks_host_text {
     struct ks_args remarkable; /* "asm volatile ( "rdtsc" : ... )" */
+    bool names_stub;           /* the unit's own lines have a function that is named like a kernel's stub, or its address */
 };
 
 /* own: the unit, as its lines are named in the text.  Errors: KS_ERR_NOT_FOUND when the compiler left no such file, KS_ERR_IO. */

@@ -47,6 +47,7 @@ struct ks_object {
     size_t n_clocks;   /* opcodes that read a clock or random bits of the processor */
     size_t n_states;   /* opcodes that read or write what the processor or the thread keeps from call to call */
     size_t n_indirect; /* STT_GNU_IFUNC */
+    bool stubs_known;  /* set by who has read the compiler's text: every function with the name of a kernel's stub is nvcc's */
     struct ks_str ptx;
     char code_hash[65]; /* of all that gets loaded but device code, with what its relocations mean */
 };
@@ -69,7 +70,8 @@ bool ks_interface_check(const struct ks_object *baseline, const struct ks_object
  * PTX). */
 bool ks_admission_check(const struct ks_object *baseline, const struct ks_object *candidate, struct ks_str *reason);
 /* Variables of the host that outlive a call: every byte of every writable section belongs to the glue that nvcc makes (known by
- * exact name and size, at most one set for each kernel, touched by glue alone), to the host's shadow of a device variable, or to
+ * exact name and size, at most one set for each kernel, touched by glue alone, of which a stub may have become a part of any
+ * function where o->stubs_known and the text has no variable of its own to get at it from), to the host's shadow of a device variable, or to
  * a variable that the baseline has too.  baseline NULL: what emission asks of the original and of a candidate that was admitted;
  * no shadows and no variables, since two versions cannot share them.  True when there are none, else `reason` is appended to. */
 bool ks_state_check(const struct ks_object *baseline, const struct ks_object *object, struct ks_str *reason);

@@ -208,8 +208,22 @@ static bool is_stub_code(const struct ks_symbol *from, const struct ks_symbol *v
            (stub && from->name[0] && names_stub(from->name, stub + strlen("__device_stub_")));
 }
 
-/* What a relocation reaches in a writable section is somebody else's variable, and only its owner reaches it. */
-static bool reloc_check(const struct ks_object *baseline, const struct ks_object *o, const struct ks_reloc *r,
+/* The compiler may put a stub into whoever launches the kernel.  That this is what reaches a stub's variable is certain where the
+ * text can name neither it (no function of its own has a stub's name) nor another writable variable, from which an offset leads
+ * there. */
+static bool stubs_are_everywhere(const struct ks_object *baseline, const struct ks_object *o)
+{
+    for (size_t i = 1; o->stubs_known && i < o->n_symbols; i++) {
+        enum owner owner = o->symbols[i].state ? owner_of(baseline, o, &o->symbols[i]) : OWNER_GLUE;
+        if (owner != OWNER_GLUE && owner != OWNER_STUB)
+            return false;
+    }
+    return o->stubs_known;
+}
+
+/* What a relocation reaches in a writable section is somebody else's variable, and only its owner reaches it.  inlined:
+ * stubs_are_everywhere(). */
+static bool reloc_check(const struct ks_object *baseline, const struct ks_object *o, const struct ks_reloc *r, bool inlined,
                         struct ks_str *reason)
 {
     const struct ks_symbol *to = &o->symbols[r->symbol], *from = ks_object_symbol_at(o, r->section, r->off_byte);
@@ -228,7 +242,8 @@ static bool reloc_check(const struct ks_object *baseline, const struct ks_object
     }
     enum owner owner = owner_of(baseline, o, variable);
     bool code = (in->flags & SHF_EXECINSTR) != 0;
-    bool own = owner == OWNER_STUB ? from && is_stub_code(from, variable) : !code || ks_symbol_is_glue_function(from);
+    bool own = owner == OWNER_STUB ? from && ((inlined && code) || is_stub_code(from, variable))
+                                   : !code || ks_symbol_is_glue_function(from);
     const struct ks_symbol *b = ks_object_symbol(baseline, variable->name);
     if (own || owner == OWNER_SHARED || (owner == OWNER_SHADOW && b && b->state))
         return true;
@@ -266,8 +281,9 @@ bool ks_state_check(const struct ks_object *baseline, const struct ks_object *o,
             return false;
     if (!baseline)
         return true;
+    bool inlined = stubs_are_everywhere(baseline, o);
     for (size_t i = 0; o->x86 && i < o->n_relocs; i++)
-        if (!reloc_check(baseline, o, &o->relocs[i], reason))
+        if (!reloc_check(baseline, o, &o->relocs[i], inlined, reason))
             return false;
     return stubs_check(o, reason);
 }

@@ -2,6 +2,7 @@
 #include "harness/object.h"
 
 #include "harness/build.h"
+#include "harness/elf.h"
 #include "base/file.h"
 #include "tests/unit/test.h"
 
@@ -261,6 +262,57 @@ TEST(host_state_constructors_and_foreign_calls_are_refused)
         CHECK_CONTAINS(ks_str_cstr(&reason), variants[i].reason);
         ks_built_free(c);
     }
+}
+
+/* At -O3 the stub of a kernel's instance becomes a part of the entry, with nvcc's guarded variable. */
+TEST(a_stub_inside_of_the_entry_is_nvccs)
+{
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O3", "-std=c++14", "-c", "dir/unit.cu", NULL};
+    static const char *const texts[] = {
+        "#include <cuda_runtime.h>\n"
+        "__global__ void k(float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 1; }\n"
+        "void go(float *y, int n, cudaStream_t s) { k<<<1, 128, 0, s>>>(y, n); }\n",
+        "#include <cuda.h>\n#include <cuda_runtime.h>\n"
+        "template <int N> __global__ void k(const __grid_constant__ CUtensorMap map, float *y, int n)\n"
+        "{ if (threadIdx.x < n) y[threadIdx.x] = ((const int *)&map)[threadIdx.x % N]; }\n"
+        "void go(float *y, int n, cudaStream_t s) { CUtensorMap m = {}; k<32><<<1, 128, 0, s>>>(m, y, n); }\n",
+        "#include <cuda_runtime.h>\n"
+        "static __global__ void never(float *y) { y[0] = 2; }\n"
+        "__global__ void k(float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 1; }\n"
+        "__attribute__((noinline)) static int __device_stub__Z5countv()\n"
+        "{ static volatile bool __tmp; bool before = __tmp; __tmp = true; return before; }\n"
+        "void go(float *y, int n, cudaStream_t s) { k<<<1, 128, 0, s>>>(y, n + __device_stub__Z5countv()); }\n"
+        "void *keep() { return (void *)never; }\n",
+    };
+    struct ks_built *b[3] = {NULL};
+    struct ks_err err;
+    for (size_t i = 0; i < 3; i++) {
+        struct ks_session_options o = {
+            .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 4, .arch = "sm_90a", .work_dir = work};
+        CHECK_OK(ks_build_object(&o, texts[i], strlen(texts[i]), "stub", 120000, &b[i], NULL, &err));
+    }
+    if (b[0] && b[1] && b[2]) {
+        KS_AUTO_STR struct ks_str reason = KS_STR_INIT;
+        size_t inside = 0; /* uses of the stub's variables outside of it */
+        const struct ks_object *o = &b[1]->object;
+        for (size_t i = 0; i < o->n_relocs; i++) {
+            const struct ks_symbol *from = ks_object_symbol_at(o, o->relocs[i].section, o->relocs[i].off_byte);
+            inside += from && ks_streq(from->name, SYMBOL) &&
+                      ks_str_starts(o->sections[o->symbols[o->relocs[i].symbol].section].name, ".bss");
+        }
+        CHECK(inside > 0); /* else this compiler shows nothing here */
+        CHECK(ks_state_check(&b[0]->object, o, &reason));
+        CHECK_STR(ks_str_cstr(&reason), "");
+        b[1]->object.stubs_known = false; /* where the compiler's text is not known, it may be anybody's */
+        CHECK(!ks_state_check(&b[0]->object, o, &reason));
+        CHECK_CONTAINS(ks_str_cstr(&reason), "belongs to code of the compiler");
+        CHECK(!b[2]->object.stubs_known);
+        ks_str_clear(&reason);
+        CHECK(!ks_host_text_check(b[0]->host_text, b[2]->host_text, &reason));
+        CHECK_CONTAINS(ks_str_cstr(&reason), "__device_stub__Z5countv");
+    }
+    for (size_t i = 0; i < 3; i++)
+        ks_built_free(b[i]);
 }
 
 TEST(a_compiler_error_names_the_users_line)
