@@ -204,7 +204,7 @@ TEST(a_question_cools_down_and_comes_back)
     v.n_trials = 10 + (size_t)first->cooldown - 1;
     CHECK(ks_bank_pick(&bank, NULL, KS_POINT_NO_GAIN, &v) != first);
     /* Everything else asked just now: only the first one is left. */
-    struct ks_asked_record all[128];
+    struct ks_asked_record *all = KS_ARENA_ARRAY(&arena, struct ks_asked_record, bank.n);
     size_t n = 0;
     v.n_trials = 10 + (size_t)first->cooldown;
     for (size_t i = 0; i < bank.n; i++)
