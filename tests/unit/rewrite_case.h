@@ -21,14 +21,17 @@
 #define GOLDEN_DIR KSCC_SOURCE_DIR "/tests/golden/rewrite/"
 
 struct rewrite_case {
+    char *path, *source;
     struct ks_arena arena;
     struct ks_diags diags;
     struct ks_json *contract;
     struct ks_rewrite_view view;
     struct ks_sites sites;
+    struct rewrite_case *next;
 };
 
-static inline bool case_open(struct rewrite_case *c, const char *path, const char *source, size_t len)
+/* NULL: the text has no entry, or libclang cannot read it. */
+static inline struct rewrite_case *case_parse(const char *path, const char *source, size_t len)
 {
     static char *nvcc_argv[] = {"nvcc", "-arch=sm_90a", NULL};
     struct ks_parse_options opt;
@@ -36,29 +39,44 @@ static inline bool case_open(struct rewrite_case *c, const char *path, const cha
     struct ks_facts *facts;
     struct ks_contract *contracts = NULL;
     size_t n = 0;
-    *c = (struct rewrite_case){.contract = NULL};
+    struct rewrite_case *c = ks_xcalloc(1, sizeof *c);
+    c->path = ks_xstrdup(path);
+    c->source = ks_xstrndup(source, len);
     ks_arena_init(&c->arena);
     ks_diags_init(&c->diags);
     parse_options(nvcc_argv, &c->arena, &opt);
-    if (ks_facts_parse(path, source, len, &opt, &c->arena, &c->diags, &facts, &err) != KS_OK || facts->n_entries == 0) {
-        printf("%s: no facts\n", path);
-        test_failures++;
-        return false;
+    if (ks_facts_parse(c->path, c->source, len, &opt, &c->arena, &c->diags, &facts, &err) != KS_OK || facts->n_entries == 0) {
+        ks_diags_release(&c->diags);
+        ks_arena_release(&c->arena);
+        free(c->path);
+        free(c->source);
+        free(c);
+        return NULL;
     }
-    if (ks_contracts_parse(path, source, len, &c->arena, &c->diags, &contracts, &n, &err) == KS_OK && n > 0)
+    if (ks_contracts_parse(c->path, c->source, len, &c->arena, &c->diags, &contracts, &n, &err) == KS_OK && n > 0)
         c->contract = ks_contract_to_json(&contracts[0]);
     c->view = (struct ks_rewrite_view){
         .facts = facts, .entry = &facts->entries[0], .contract = c->contract, .arch = "sm_90a", .arena = &c->arena};
     ks_sites_enumerate(&c->view, &c->sites);
-    return true;
+    return c;
 }
 
-static inline void case_close(struct rewrite_case *c)
+/* The text's facts, contract and sites.  They stay until the program ends: tests look at the same texts again and again, and most
+ * of what a test costs is libclang reading the toolkit's headers once more.  NULL: a failure, which has been said. */
+static inline struct rewrite_case *case_of(const char *path, const char *source, size_t len)
 {
-    ks_sites_release(&c->sites);
-    ks_json_free(c->contract);
-    ks_diags_release(&c->diags);
-    ks_arena_release(&c->arena);
+    static struct rewrite_case *known;
+    for (struct rewrite_case *c = known; c; c = c->next)
+        if (strcmp(c->path, path) == 0 && strlen(c->source) == len && memcmp(c->source, source, len) == 0)
+            return c;
+    struct rewrite_case *c = case_parse(path, source, len);
+    if (!c) {
+        printf("%s: no facts\n", path);
+        test_failures++;
+        return NULL;
+    }
+    c->next = known;
+    return known = c;
 }
 
 /* The compiler's word on a candidate: no error, and PTX comes out. */
@@ -74,7 +92,7 @@ static inline void check_compiles(const char *name, const char *text, size_t len
     KS_AUTO_STR struct ks_str in = KS_STR_INIT, out = KS_STR_INIT, words = KS_STR_INIT;
     ks_path_join(&in, dir, "candidate.cu");
     ks_path_join(&out, dir, "candidate.ptx");
-    char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-arch=sm_90a", "-ptx", "-o", out.data, in.data, NULL};
+    char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-std=c++14", "-arch=sm_90a", "-ptx", "-o", out.data, in.data, NULL};
     struct ks_spawn spawn;
     struct ks_exit ended = {0};
     ks_spawn_init(&spawn);
@@ -113,7 +131,6 @@ static inline void compare_golden(const char *expected_path, const char *label, 
 static inline void check_golden(const char *input, const char *label, const char *expected)
 {
     struct ks_err err;
-    struct rewrite_case c;
     KS_AUTO_STR struct ks_str source = KS_STR_INIT, got = KS_STR_INIT;
     char in_path[512], out_path[512];
     snprintf(in_path, sizeof in_path, GOLDEN_DIR "%s.cu", input);
@@ -123,17 +140,18 @@ static inline void check_golden(const char *input, const char *label, const char
         test_failures++;
         return;
     }
-    if (case_open(&c, in_path, source.data, source.len)) {
+    struct rewrite_case *c = case_of(in_path, source.data, source.len);
+    if (c) {
         const struct ks_site *site = NULL;
-        for (size_t i = 0; i < c.sites.n; i++)
-            if (strcmp(ks_site_label(&c.sites.data[i], &c.arena), label) == 0)
-                site = &c.sites.data[i];
+        for (size_t i = 0; i < c->sites.n; i++)
+            if (strcmp(ks_site_label(&c->sites.data[i], &c->arena), label) == 0)
+                site = &c->sites.data[i];
         if (!site) {
             printf("%s: no site %s; there are:\n", input, label);
-            for (size_t i = 0; i < c.sites.n; i++)
-                printf("  %s\n", ks_site_label(&c.sites.data[i], &c.arena));
+            for (size_t i = 0; i < c->sites.n; i++)
+                printf("  %s\n", ks_site_label(&c->sites.data[i], &c->arena));
             test_failures++;
-        } else if (ks_site_apply(&c.view, site, &got, &err) != KS_OK) {
+        } else if (ks_site_apply(&c->view, site, &got, &err) != KS_OK) {
             printf("%s: %s\n", label, err.message);
             test_failures++;
         } else {
@@ -141,19 +159,17 @@ static inline void check_golden(const char *input, const char *label, const char
             check_compiles(label, got.data, got.len);
         }
     }
-    case_close(&c);
 }
 
 static inline void check_no_site(const char *text, const char *transform)
 {
-    struct rewrite_case c;
-    if (case_open(&c, "case.cu", text, strlen(text)))
-        for (size_t i = 0; i < c.sites.n; i++)
-            if (strcmp(c.sites.data[i].transform->name, transform) == 0) {
-                printf("unexpected site %s in:\n%s\n", ks_site_label(&c.sites.data[i], &c.arena), text);
+    struct rewrite_case *c = case_of("case.cu", text, strlen(text));
+    if (c)
+        for (size_t i = 0; i < c->sites.n; i++)
+            if (strcmp(c->sites.data[i].transform->name, transform) == 0) {
+                printf("unexpected site %s in:\n%s\n", ks_site_label(&c->sites.data[i], &c->arena), text);
                 test_failures++;
             }
-    case_close(&c);
 }
 
 #endif

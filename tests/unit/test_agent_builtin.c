@@ -46,17 +46,17 @@ static void loop_open(struct loop *l, const char *unit)
 
 static void loop_step(struct loop *l, judge_fn *judge)
 {
-    struct rewrite_case c;
     struct ks_err err;
     struct ks_proposal p;
-    if (l->ended || !case_open(&c, "case.cu", l->text, strlen(l->text)))
+    const struct rewrite_case *c = l->ended ? NULL : case_of("case.cu", l->text, strlen(l->text));
+    if (!c)
         return;
     struct ks_agent_view v = {.path = "case.cu",
                               .source = l->text,
                               .source_len = strlen(l->text),
-                              .facts = c.view.facts,
-                              .entry = c.view.entry->name,
-                              .contract = c.contract,
+                              .facts = c->view.facts,
+                              .entry = c->view.entry->name,
+                              .contract = c->contract,
                               .arch = "sm_90a",
                               .question_layer = l->question,
                               .attempts = l->attempts,
@@ -80,7 +80,6 @@ static void loop_step(struct loop *l, judge_fn *judge)
         }
     }
     ks_proposal_release(&p);
-    case_close(&c);
 }
 
 static void loop_close(struct loop *l)
