@@ -9,7 +9,11 @@
 #include <string.h>
 #include <time.h>
 
+#if __has_include(<bits/stl_algobase.h>)
+#include <bits/stl_algobase.h> /* std::min and max; the rest of <algorithm>, which nvcc does not bring either, is a tenth of a parse */
+#else
 #include <algorithm>
+#endif
 #include <cmath>
 
 #define __NV_ATOMIC_RELAXED       0
