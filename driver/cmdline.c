@@ -34,8 +34,8 @@ static bool is_regular(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Reads the files of an --options-file and inserts their words after its value.  Word indices recorded so far stay valid, because
- * only later words move. */
+/* Reads the files of an --options-file and inserts their words after its value: of all of them or of none, because nvcc gets
+ * either the files or the words.  Word indices recorded so far stay valid, because only later words move. */
 static void insert_files(struct ks_cmdline *c, size_t option, size_t value_word, const char *value)
 {
     if (depth_of(c, option) > KS_MAX_OPTFILE_DEPTH) {
@@ -51,11 +51,13 @@ static void insert_files(struct ks_cmdline *c, size_t option, size_t value_word,
         /* a pipe can be read once, and nvcc is the one to read it */
         if (!is_regular(paths[i]) || ks_file_read(paths[i], KS_MAX_ARGV_BYTES, &text, &err) != KS_OK)
             not_understood(c, "unreadable options file", paths[i]);
+        else if (!ks_words_split_file(ks_str_cstr(&text), text.len, c->words.data[option].source, option, c->arena, &more))
+            not_understood(c, "unfinished quoting in options file", paths[i]);
         else
-            ks_words_split_file(ks_str_cstr(&text), text.len, c->words.data[option].source, option, c->arena, &more);
+            continue;
+        ks_words_release(&more);
+        return;
     }
-    c->words.data[option].is_files = true;
-    c->words.data[value_word].is_files = true;
     ks_words_insert(&c->words, value_word, &more);
     ks_words_release(&more);
 }

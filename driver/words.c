@@ -12,35 +12,24 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void push(struct ks_words *out, struct ks_arena *arena, const char *text, size_t len, struct ks_word w)
+/* What stays of a word once its escapes are gone: blanks at its edges go, and every quote without a backslash before it.  NULL:
+ * there was nothing but blanks, which is no word. */
+static const char *unquote(const struct ks_str *word, struct ks_arena *arena)
 {
-    w.text = ks_arena_strndup(arena, text, len);
-    ks_vec_push(out, w);
+    size_t begin = 0, end = word->len, n = 0;
+    while (begin < end && is_blank(word->data[begin]))
+        begin++;
+    while (end > begin && is_blank(word->data[end - 1]))
+        end--;
+    char *text = KS_ARENA_ARRAY(arena, char, end - begin + 1);
+    for (size_t i = begin; i < end; i++)
+        if (word->data[i] != '"' || (i > begin && word->data[i - 1] == '\\'))
+            text[n++] = word->data[i];
+    text[n] = '\0';
+    return begin < end ? text : NULL;
 }
 
-/* One word from text[i] on; returns where it ends.  Escaped blanks count inside a word only. */
-static size_t read_file_word(const char *text, size_t len, size_t i, struct ks_str *word)
-{
-    bool quoted = false;
-    size_t escaped_blanks = 0; /* at the end of the word so far */
-    for (; i < len && (quoted || !separates_in_file(text[i])); i++) {
-        bool escaped = text[i] == '\\' && i + 1 < len;
-        char c = escaped ? text[++i] : text[i];
-        if (c == '"') {
-            quoted = escaped ? quoted : !quoted;
-            continue;
-        }
-        bool edge = escaped && !quoted && is_blank(c);
-        if (edge && !word->len)
-            continue;
-        escaped_blanks = edge ? escaped_blanks + 1 : 0;
-        ks_str_addc(word, c);
-    }
-    word->len -= escaped_blanks;
-    return i;
-}
-
-void ks_words_split_file(const char *text, size_t len, enum ks_word_source source, size_t file_option, struct ks_arena *arena,
+bool ks_words_split_file(const char *text, size_t len, enum ks_word_source source, size_t file_option, struct ks_arena *arena,
                          struct ks_words *out)
 {
     KS_AUTO_STR struct ks_str word = KS_STR_INIT;
@@ -49,10 +38,22 @@ void ks_words_split_file(const char *text, size_t len, enum ks_word_source sourc
             i++;
             continue;
         }
+        bool quoted = false, escaped = false;
         ks_str_clear(&word);
-        i = read_file_word(text, len, i, &word);
-        push(out, arena, ks_str_cstr(&word), word.len, (struct ks_word){.source = source, .file_option = file_option});
+        for (; i < len && (quoted || escaped || !separates_in_file(text[i])); i++) {
+            if (!escaped && text[i] == '"')
+                quoted = !quoted;
+            escaped = !escaped && text[i] == '\\';
+            if (!escaped)
+                ks_str_addc(&word, text[i]);
+        }
+        if (quoted || escaped)
+            return false;
+        const struct ks_word w = {.text = unquote(&word, arena), .source = source, .file_option = file_option};
+        if (w.text)
+            ks_vec_push(out, w);
     }
+    return true;
 }
 
 void ks_words_split_env(const char *text, enum ks_word_source source, struct ks_arena *arena, struct ks_words *out)
@@ -69,8 +70,12 @@ void ks_words_split_env(const char *text, enum ks_word_source source, struct ks_
             else if (quoted && text[i] == '\\' && text[i + 1])
                 i++;
         }
-        push(out, arena, text + begin, i - begin,
-             (struct ks_word){.source = source, .begin = begin, .end = i, .file_option = KS_NO_WORD});
+        const struct ks_word w = {.text = ks_arena_strndup(arena, text + begin, i - begin),
+                                  .source = source,
+                                  .begin = begin,
+                                  .end = i,
+                                  .file_option = KS_NO_WORD};
+        ks_vec_push(out, w);
     }
 }
 

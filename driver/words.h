@@ -19,7 +19,6 @@ struct ks_word {
     size_t begin, end;  /* bytes of the variable or file the word was read from; 0,0 on the command line */
     size_t file_option; /* word index of the --options-file it came out of, KS_NO_WORD: none */
     bool ours;          /* a switch of kscc: nvcc never sees it */
-    bool is_files;      /* --options-file or its value: replaced by what the files say when the line is expanded */
     bool opened;        /* --options-file whose text holds a switch of ours: nvcc gets the words instead of the file */
 };
 
@@ -29,10 +28,11 @@ struct ks_words {
     size_t cap;
 };
 
-/* nvcc's grammar of options files: blanks and ends of lines separate; "..." and \ quote and are taken away, \" is nothing at all;
- * '...' and # are no quotes.  Appends to `out`; texts live in `arena`. */
-void ks_words_split_file(const char *text, size_t len, enum ks_word_source source, size_t file_option, struct ks_arena *arena,
-                         struct ks_words *out);
+/* nvcc's grammar of options files: blanks and ends of lines separate; "..." and \ quote and are taken away, \" is nothing at all,
+ * but a quote behind \\ stays; '...' and # are no quotes.  Appends to `out`; texts live in `arena`.  False: a quote or a \ at the
+ * end is left open, and nvcc compiles nothing. */
+KS_NODISCARD bool ks_words_split_file(const char *text, size_t len, enum ks_word_source source, size_t file_option,
+                                      struct ks_arena *arena, struct ks_words *out);
 /* The grammar of NVCC_*_FLAGS is another one: spaces and tabs separate; "..." protects them, with \ escaping inside; what is read
  * stays as it stands, like a word of the command line. */
 void ks_words_split_env(const char *text, enum ks_word_source source, struct ks_arena *arena, struct ks_words *out);

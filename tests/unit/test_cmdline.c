@@ -198,8 +198,27 @@ TEST(words_of_options_files_follow_nvccs_quoting)
     struct ks_words w = {0};
     const char *text = "-DX=\"one two\"\r\n-I dir\\ with\\ space 'a b' # \\\"q\\\" \\ -E a\\  x\vy \"\" \"  \" \"a\\\"b\"";
     const char *const expect[] = {"-DX=one two", "-I", "dir with space", "'a", "b'", "#", "q", "-E", "a", "x\vy", "", "  ", "ab"};
-    ks_words_split_file(text, strlen(text), KS_WORD_ARGV, KS_NO_WORD, &arena, &w);
+    CHECK(ks_words_split_file(text, strlen(text), KS_WORD_ARGV, KS_NO_WORD, &arena, &w));
     check_words(&w, expect, sizeof(expect) / sizeof(expect[0]));
+}
+
+TEST(quotes_of_options_files_stay_behind_a_backslash)
+{
+    struct ks_words w = {0};
+    const char *text = "x\"a\\\\\"b x\"\\\\\\\\\" \\\\\"x\" \\ \"x\" \"\\ x\" x\\\n";
+    const char *const expect[] = {"xa\\\"b", "x\\\\\"", "\\\"x", "x", " x", "x\n"};
+    CHECK(ks_words_split_file(text, strlen(text), KS_WORD_ARGV, KS_NO_WORD, &arena, &w));
+    check_words(&w, expect, sizeof(expect) / sizeof(expect[0]));
+}
+
+TEST(open_quotes_of_options_files_are_seen)
+{
+    static const char *const open[] = {"-w \"x", "x\"", "-w \\", "\"\\\"", "\\\\\"x"};
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+        struct ks_words w = {0};
+        CHECK(!ks_words_split_file(open[i], strlen(open[i]), KS_WORD_ARGV, KS_NO_WORD, &arena, &w));
+        ks_words_release(&w);
+    }
 }
 
 TEST(words_of_the_variables_stay_as_they_stand)
