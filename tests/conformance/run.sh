@@ -3,18 +3,20 @@
 # left behind must be equal, once nvcc's own differences from run to run are out of the way: names of temporary files, heap addresses
 # in names of replayed output, times, and build ids made of bytes that hold such names.
 #
-#   run.sh KSCC [-j JOBS] [-f FORM,FORM...] [-u USER] [PATTERN]
+#   run.sh KSCC [-j JOBS] [-f FORM,FORM...] [-u USER] [-c CASES] [PATTERN]
 #
-#   -f  how kscc is called: wrapper is itself (default); symlink, copy and hardlink are that under the name nvcc.  FORM@USER calls it as that
+#   -f  how kscc is called: wrapper is itself (default); symlink, copy and hardlink are that under the name nvcc; agent is itself with
+#       KSCC_O_AGENT=1: no fixture holds a contract, so that lines of its own on stderr are all it may add.  FORM@USER calls it as that
 #       user (one USER at most; as oneself, with a word about it, where that cannot be).  nvcc runs once for all forms; where kscc left something
 #       else than that it is called again, as USER where kscc was: what it never leaves in eight calls is a failure.
+#   -c  other cases than those of cases.txt
 #   -u  run everything, nvcc too, as this user (root only)
 # Closing line: N passed, N failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 KSCC=$(realpath "$1"); shift
-jobs=$(nproc) forms=wrapper user=
-while getopts j:f:u: o; do case $o in j) jobs=$OPTARG ;; f) forms=${OPTARG//,/ } ;; u) user=$OPTARG ;; *) exit 2 ;; esac; done
+jobs=$(nproc) forms=wrapper user= cases=$here/cases.txt
+while getopts j:f:u:c: o; do case $o in j) jobs=$OPTARG ;; f) forms=${OPTARG//,/ } ;; u) user=$OPTARG ;; c) cases=$(realpath "$OPTARG") ;; *) exit 2 ;; esac; done
 shift $((OPTIND - 1))
 pattern=${1:-.}
 export LC_ALL=C NVCC=${REAL_NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -41,7 +43,7 @@ for form in $forms; do
     [ -z "${called[$form]:-}" ] || continue
     called[$form]=$T/$form/nvcc; mkdir "$T/$form"
     case $form in
-    wrapper) called[$form]=$KSCC ;;
+    wrapper | agent) called[$form]=$KSCC ;;
     symlink) ln -s "$KSCC" "${called[$form]}" ;;
     copy) cp "$KSCC" "${called[$form]}" ;;
     hardlink) ln "$KSCC" "${called[$form]}" 2>/dev/null || cp "$KSCC" "${called[$form]}" ;;
@@ -123,8 +125,15 @@ run_with() { # run_with COMPILER RESULTS COMMAND USER; in a folder with nothing 
     cp -a "$fixtures" w
     cd w || return
     become "$4"
-    CC=$1 timeout 100 "${as[@]}" bash -c "$3" >"$2.out" 2>"$2.err" </dev/null
+    local -a asking=()
+    [ "${5:-}" != agent ] || asking=(env KSCC_O_AGENT=1)
+    CC=$1 timeout 100 "${as[@]}" "${asking[@]}" bash -c "$3" >"$2.out" 2>"$2.err" </dev/null
     echo "status $?" >"$2.all"
+    if [ "${5:-}" = agent ]; then
+        sed -i '/^kscc: /d' "$2.err"
+        case $3 in *'2>&1'*) sed -i '/^kscc: /d' "$2.out" ;; esac
+        [ ! -e host.log ] || sed -i '/^KSCC_O_AGENT=1$/d' host.log
+    fi
     { echo "-- stdout"; normal_text <"$2.out"; echo "-- stderr"; normal_text <"$2.err"; echo "-- files"; } >>"$2.all"
     find . -printf '%P %y %m %l\n' | sort | normal_text >>"$2.all"
     find . -type f -newer "$T/made" | sort | while IFS= read -r f; do echo "$(fingerprint "$f") $f"; done | normal_text >>"$2.all"
@@ -152,7 +161,7 @@ one() { # one NAME STATUS COMMAND
     else
         for form in $forms; do
             who=$user; case $form in *@*) who=${form#*@} ;; esac
-            run_with "${called[${form%@*}]}" "$got" "$3" "$who"
+            run_with "${called[${form%@*}]}" "$got" "$3" "$who" "${form%@*}"
             cmp -s "$want.all" "$got.all" && continue
             nvcc_does "$got" "$again" "$3" "$who" && continue
             echo "FAILED $1 ($form)"; diff "$again.all" "$got.all" | head -20; result=failed
@@ -171,7 +180,7 @@ while IFS=$'\t ' read -r name status command; do
     [[ $name =~ $pattern ]] || continue
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
     one "$name" "$status" "$command" </dev/null &
-done <"$here/cases.txt"
+done <"$cases"
 wait
 p=$(cat "$T"/results/* 2>/dev/null | grep -c passed); f=$(cat "$T"/results/* 2>/dev/null | grep -c failed)
 echo "$p passed, $f failed"

@@ -53,12 +53,12 @@ build_llm_c() {
         residual_forward encoder_forward crossentropy_forward global_norm permute
 }
 
-from_nccl="NVIDIA nccl" what_nccl="device code (-dc, -dlink, archive) of AllReduce Sum f32 RING SIMPLE and SendRecv, sm_90"
+from_nccl="NVIDIA nccl" what_nccl="device code (-dc, -dw, -dlink), sm_75: AllReduce Sum f32 RING SIMPLE, SendRecv, onerank, the device table, all 40 symmetric kernels"
 # Its makefiles look into the toolkit's folder before their own; where that holds another nccl's headers, a folder of links without them
 # stands in for both compilers.
 build_nccl() {
     mkdir -p include && ln -sf "$CUDA"/include/* include/ && rm -rf include/nccl*
-    make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" CUDA_INC="$PWD/include" NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90" \
+    make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" CUDA_INC="$PWD/include" NVCC_GENCODE="-gencode=arch=compute_75,code=sm_75" \
         BUILDDIR="$PWD/out" \
         ONLY_FUNCS="AllReduce Sum f32 RING SIMPLE|SendRecv" "$PWD/out/obj/device/manifest"
 }
