@@ -298,6 +298,12 @@ TEST(options_files_are_kept_unless_they_hold_a_switch_of_ours)
     CHECK_STR(passed(&c, &prepend, &append), "-c|a.cu|-w|-DA|-DB=x y|-c|-g"); /* the variable is given up */
     CHECK_INT(append.len, 0);
     ks_cmdline_release(&c);
+    CHECK_OK(ks_file_write_atomic(inner, "-O-agent \"x", 11, 0644, &err));
+    c = PARSE("-optf", outer, "a.cu"); /* nvcc refuses the open quote: it has to read it */
+    CHECK(!c.has_ours);
+    CHECK_CONTAINS(c.not_understood, "unfinished quoting");
+    CHECK_STR(passed_argv(&c), ks_arena_printf(&arena, "-optf|%s|a.cu", outer));
+    ks_cmdline_release(&c);
     c = PARSE("-optf=/dev/stdin", "-c", "a.cu"); /* not read: nvcc could not read it again */
     CHECK_CONTAINS(c.not_understood, "/dev/stdin");
     ks_cmdline_release(&c);
