@@ -139,6 +139,8 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     if (s->c->oracle && !s->opt.signature->oracle)
         return ks_fail(err, KS_ERR_MISMATCH, "use the oracle '%s': its parameters are not known", s->c->oracle);
     KS_TRY(sizes_find(s, err));
+    if (s->opt.remote) /* a host that is not there costs no compilation */
+        KS_TRY(ks_remote_connect(s->opt.remote, err));
     if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "baseline", 600000, &s->baseline, &log, err) != KS_OK)
         return ks_wrap(err, "the original does not build as a workload");
     if (!ks_object_symbol(&s->baseline->object, s->opt.signature->symbol))
