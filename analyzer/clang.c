@@ -37,12 +37,22 @@ static void read_attributes(const ks_cursors *kids, const struct ks_conv *c, str
     }
 }
 
+/* Callers pass an object that no parameter says. */
+static bool takes_object(CXCursor cursor)
+{
+    enum CXCursorKind of = clang_getCursorKind(clang_getCursorSemanticParent(cursor));
+    bool member =
+        of == CXCursor_StructDecl || of == CXCursor_ClassDecl || of == CXCursor_UnionDecl || of == CXCursor_ClassTemplate;
+    return member && !clang_CXXMethod_isStatic(cursor);
+}
+
 static void convert_function(struct collect *ctx, CXCursor cursor)
 {
     struct ks_conv *c = ctx->c;
     ks_cursors kids = {0};
     ks_conv_children(cursor, &kids);
-    struct ks_function f = {.is_template = clang_getCursorKind(cursor) == CXCursor_FunctionTemplate};
+    struct ks_function f = {.is_template = clang_getCursorKind(cursor) == CXCursor_FunctionTemplate,
+                            .takes_object = takes_object(cursor)};
     c->in_template = f.is_template;
     read_attributes(&kids, c, &f);
     f.node = ks_conv_new(c, cursor, KS_NODE_FUNCTION, NULL);

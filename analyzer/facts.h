@@ -326,6 +326,7 @@ struct ks_entry {
     const struct ks_type *result;
     struct ks_launch **launches; /* source order */
     size_t n_launches;
+    bool takes_object; /* a member of a class that is not static */
     bool has_error;
 };
 

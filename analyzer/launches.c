@@ -164,6 +164,7 @@ static void add_entry(const struct ks_mirror *m, struct ks_facts *f, const struc
                            .params = fn->params,
                            .n_params = fn->n_params,
                            .result = fn->result,
+                           .takes_object = fn->takes_object,
                            .has_error = fn->has_error};
     e->launches = KS_ARENA_ARRAY(m->arena, struct ks_launch *, found->nodes.n + 1);
     struct ks_loop *loops;

@@ -16,6 +16,7 @@ struct ks_function {
     size_t n_params;
     bool is_global, is_device, is_host; /* as attributes say; a function without any is a host function */
     bool is_template;
+    bool takes_object; /* a member of a class that is not static */
     bool has_launch_bounds;
     bool has_error; /* a parse error lies inside */
 };

@@ -19,6 +19,10 @@ const struct ks_entry *ks_entry_check(const struct ks_facts *facts, const struct
         problem = "is no host function of this file that launches a kernel";
     else if (!by_contract && count_named(facts, c->entry) > 1)
         problem = "is overloaded: several functions of this name launch kernels; put the contract right before the one it is for";
+    else if (e->takes_object)
+        problem =
+            "is a member of a class that is called on an object; give the contract to a function that is not, or to a static one "
+            "defined outside its class";
     else if (e->has_error)
         problem = "could not be parsed completely";
     else

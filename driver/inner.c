@@ -228,7 +228,9 @@ enum ks_code ks_inner_signature(const struct ks_unit *u, const struct ks_facts *
         return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is no template", entry->name);
     if (generic || is_internal(facts, entry)) {
         if (!ks_cxx_scope(facts->source, entry->node->span.begin, &scope))
-            return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is a member of a class that nothing outside can call", entry->name);
+            return ks_fail(err, KS_ERR_UNSUPPORTED,
+                           "'%s' is a member of a class, defined inside it: define it outside of the class, as a static member",
+                           entry->name);
         if (generic)
             KS_TRY(instance_signature(u, facts, entry, &scope, arguments, arena, &sig, err));
         make_suffix(&scope, arguments, entry->name, arena, &sig);

@@ -16,7 +16,12 @@ refuses() { # refuses NAME TEXT PLACE SENTENCE
 }
 refuses template "template <int N> void $body
 void g() { scale_shift<1>(0, 0, 0, 0); }" "parameter 'int N' of the template has no value: name the instance"
-refuses member "struct s { static void $body };" "'scale_shift' is a member of a class"
+takes outside "struct s { static void scale_shift(const float *, float *, int, cudaStream_t); };
+void s::$body"
+refuses member "struct s { static void $body };" "'scale_shift' is a member of a class, defined inside it: define it outside"
+refuses object "struct s { void $body };" "'scale_shift' is a member of a class that is called on an object"
+refuses object_outside "struct s { void scale_shift(const float *, float *, int, cudaStream_t); };
+void s::$body" "'scale_shift' is a member of a class that is called on an object"
 refuses overloaded "static void other() { k<<<1, 1>>>(0, 0, 0); }
 void $body
 void scale_shift(float *y, int n) { k<<<1, 1>>>(y, y, n); }" "'scale_shift' is overloaded"
