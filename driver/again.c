@@ -314,6 +314,7 @@ static bool make_keys(const struct ks_again *a, struct look *l)
     add_elsewhere(&k, l->elsewhere);
     add_text(&k, a->object);
     add_text(&k, a->deps);
+    add_text(&k, a->s->lines_root);
     add_here(&k, isatty(STDERR_FILENO) ? "terminal" : "");
     for (size_t i = 0; i < a->c->words.n; i++)
         if (!a->c->words.data[i].ours)
@@ -567,7 +568,8 @@ static void keep_for_others(const struct look *l, const struct ks_cached_object 
     for (size_t i = 1; i + 2 < l->unit.build_argv.n; i++) /* all but nvcc's path and "-o OBJECT" */
         ks_args_add(&words, l->unit.build_argv.v[i]);
     struct ks_kept k = {o->object, o->deps, o->has_deps};
-    struct ks_kept_line line = {ks_str_cstr(&l->root), folder, words.v};
+    const char *lines_root = l->unit.settings->lines_root;
+    struct ks_kept_line line = {ks_str_cstr(&l->root), folder, lines_root ? lines_root : ks_str_cstr(&l->root), words.v};
     if (ks_kept_put(&l->store, keys.v, keys.n, l->portable, &k, &line, &err) != KS_OK)
         ks_say_progress("the object of %s is not kept for other machines: %s", l->unit.path, err.message);
 }

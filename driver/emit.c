@@ -2,6 +2,7 @@
 
 #include "driver/host_compiler.h"
 #include "driver/paths.h"
+#include "driver/portable.h"
 #include "driver/work_dir.h"
 
 #include "base/file.h"
@@ -246,13 +247,31 @@ static enum ks_code build_judged_as(struct emitter *e, size_t i, const char *lin
     return ks_fail(err, KS_ERR_MISMATCH, "the candidate of '%s' compiles to other code than was judged", x->signature->entry);
 }
 
+/* The candidate as line information names it: objects/KEY/candidate.cu of a store, whose work tree may be said to lie elsewhere.
+ */
+static const char *path_of_lines(struct emitter *e, const char *absolute)
+{
+    KS_AUTO_STR struct ks_str store = KS_STR_INIT, root = KS_STR_INIT;
+    const char *instead = e->u->settings->lines_root;
+    ks_str_add(&store, absolute);
+    for (int i = 0; i < 3; i++) {
+        char *slash = strrchr(store.data, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    if (!instead || !ks_root_of(store.data, &root) || !ks_str_starts(absolute, ks_str_cstr(&root)))
+        return absolute;
+    return ks_arena_printf(e->u->arena, "%s%s", instead, absolute + root.len);
+}
+
 /* Debuggers and profilers shall find the lines of the candidate in the file of the store that holds it.  A text that looks at its
  * own name (__FILE__, assert) was judged under the user's, and keeps that. */
 static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **ret, struct ks_err *err)
 {
     const char *path = e->entries[i].candidate_path;
     char absolute[PATH_MAX];
-    if (e->entries[i].candidate_is_kept && realpath(path, absolute) && build_judged_as(e, i, absolute, ret, err) == KS_OK)
+    if (e->entries[i].candidate_is_kept && realpath(path, absolute) &&
+        build_judged_as(e, i, path_of_lines(e, absolute), ret, err) == KS_OK)
         return KS_OK;
     return build_judged_as(e, i, NULL, ret, err);
 }

@@ -68,7 +68,7 @@ static struct ks_json *make_record(const struct ks_store *s, char *const *keys, 
     ks_hash_hex(ks_str_cstr(&k->object), k->object.len, hex);
     ks_json_set_str(j, "object_sha256", hex);
     ks_json_set_str(j, "kscc", KSCC_VERSION);
-    ks_json_set_str(j, KS_KEPT_MADE_IN, line->root);
+    ks_json_set_str(j, KS_KEPT_MADE_IN, line->lines_root);
     add_hidden(j, "folder", line->root, line->folder, strlen(line->folder));
     for (size_t i = 0; line->words[i]; i++)
         add_hidden(words, NULL, line->root, line->words[i], strlen(line->words[i]));

@@ -21,7 +21,7 @@
 #define KS_KEPT_MAX_BYTES ((size_t)8 << 20) /* of an object: larger ones are compiled everywhere */
 #define KS_KEPT_MAX_EACH  4                 /* of a certificate */
 #define KS_EMISSION       1                 /* raised when emission changes: older objects are not found any more */
-#define KS_KEPT_MADE_IN   "made_in"         /* in a record: the root then; line information of candidates names it */
+#define KS_KEPT_MADE_IN   "made_in"         /* in a record: the root that line information of candidates names */
 #define KS_APPROVED_KEPT  "kept_sha256"     /* in an approval: record's name -> hash */
 
 struct ks_kept {
@@ -33,6 +33,7 @@ void ks_kept_release(struct ks_kept *k);
 /* How it was made, for making it again. */
 struct ks_kept_line {
     const char *root, *folder; /* absolute; folder: the current one */
+    const char *lines_root;    /* what line information of candidates has in the place of root */
     char *const *words;        /* of kscc's line, without the compiler's name and the output's */
 };
 
@@ -40,8 +41,8 @@ struct ks_kept_line {
  * (not what emission makes), KS_ERR_IO; nothing but space is lost then. */
 KS_NODISCARD enum ks_code ks_kept_put(const struct ks_store *s, char *const *keys, size_t n, const char *portable,
                                       const struct ks_kept *k, const struct ks_kept_line *line, struct ks_err *err);
-/* The one that all n approvals name, which the caller has checked.  Errors: KS_ERR_NOT_FOUND (none), or what is wrong with the one
- * that they name. */
+/* The one that all n approvals name, which the caller has checked.  Errors: KS_ERR_NOT_FOUND (none), or what is wrong with the
+ * one that they name. */
 KS_NODISCARD enum ks_code ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable,
                                       const char *root, struct ks_kept *ret, struct ks_err *err);
 

@@ -49,6 +49,7 @@ struct ks_settings {
     const char *nvcc;            /* NULL: looked for */
     const char *trace;           /* NULL: store only */
     const char *policy_words;    /* policy.h; NULL: not given */
+    const char *lines_root;      /* in line information of candidates, in the place of the work tree; NULL: as it is */
     double delta, regress;
     int64_t sample; /* 0: the device's default */
     double trial_timeout_s;

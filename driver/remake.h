@@ -3,8 +3,9 @@
 
 /* Whether a kept object (kept_object.h) is what the sources and the certificates make: it is emitted once more, by the line and
  * in the folder that its record names, with nothing taken from the store but the certificates, and compared byte for byte, the
- * names of temporary files aside.  The record's line comes with the store: whoever runs this runs that compilation, as `make`
- * would. */
+ * names of temporary files aside.  Line information names the folder that the record says; what else tells where the sources are
+ * makes an object that can be compared in that folder only.  The record's line comes with the store and is not trusted: one that
+ * is more than a compilation, names a compiler of the work tree or has words that fingerprints do not know is refused. */
 
 #include "driver/store.h"
 

@@ -36,6 +36,16 @@ ci() { rm -f unit.o; CI=true agent "$@" -MD -MF unit.d -c unit.cu -o unit.o; exp
 obj=$(key_dir)$kept.object
 TERM=dumb LANG=C.UTF-8 ci; expect_err "emitted unit.o"; expect_same unit.o ../../../there/unit.o; expect_same unit.d ../../../there/unit.d
 expect_no_file .kscc/cache
+run "$KSCC" store verify --rebuild
+expect_status 0; grep -q "$kept.json: made again, the same" out || fail "verify --rebuild in another folder: $(cat out)"
+# a record's line runs nothing of the work tree
+printf '#!/bin/sh\ntouch %s/ran\n' "$PWD" >evil; chmod +x evil
+for words in '"-ccbin", "./evil",' '"--kscc-nvcc=./evil",' '"-Xcompiler", "-B.",' '"-Xcompiler", "-fplugin=./evil",' '"-run",'; do
+  sed -i "s|\"line\":[[:space:]]*\[|&$words|" "$(key_dir)$kept.json"
+  run "$KSCC" approve "$key"; grep -q "$kept.json is not approved" out || fail "$words is approved: $(cat out)"
+  [ ! -e ran ] || fail "$words runs a program of the work tree"
+  rm -rf .kscc && cp -r ../whole/.kscc .
+done
 # compiled WHAT [REMARK]: the candidate is emitted all the same, and not the kept object
 compiled() {
   expect_err "emitted unit.o"; expect_symbol unit.o scale_shift
