@@ -249,7 +249,7 @@ static enum ks_code build_judged_as(struct emitter *e, size_t i, const char *lin
 
 /* The candidate as line information names it: objects/KEY/candidate.cu of a store, whose work tree may be said to lie elsewhere.
  */
-static const char *path_of_lines(struct emitter *e, const char *absolute)
+static char *path_of_lines(struct emitter *e, const char *absolute)
 {
     KS_AUTO_STR struct ks_str store = KS_STR_INIT, root = KS_STR_INIT;
     const char *instead = e->u->settings->lines_root;
@@ -260,8 +260,33 @@ static const char *path_of_lines(struct emitter *e, const char *absolute)
             *slash = '\0';
     }
     if (!instead || !ks_root_of(store.data, &root) || !ks_str_starts(absolute, ks_str_cstr(&root)))
-        return absolute;
+        return ks_arena_strdup(e->u->arena, absolute);
     return ks_arena_printf(e->u->arena, "%s%s", instead, absolute + root.len);
+}
+
+/* ptxas looks for the files of lines and writes down their times, which differ from clone to clone.  The compiler therefore gets
+ * a name in the same folder that no file has and no candidate can know, as long as the real one, which takes its place
+ * afterwards. */
+static char *nameless(struct emitter *e, const char *path)
+{
+    char *other = ks_arena_strdup(e->u->arena, path);
+    unsigned char random[NAME_MAX];
+    size_t at = strlen(path) - strlen(ks_path_base(path)), len = strlen(path + at);
+    ks_random_bytes(random, sizeof(random));
+    for (size_t i = 0; i < len && i < sizeof(random); i++)
+        other[at + i] = (char)('a' + random[i] % 26);
+    return other;
+}
+
+static enum ks_code name_lines(const char *object, const char *from, const char *to, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str bytes = KS_STR_INIT;
+    const char *name = ks_path_base(from);
+    size_t len = strlen(name);
+    KS_TRY(ks_file_read(object, SIZE_MAX, &bytes, err));
+    for (char *p = bytes.data; p && (p = memmem(p, bytes.len - (size_t)(p - bytes.data), name, len)); p += len)
+        memcpy(p, ks_path_base(to), len);
+    return ks_file_write_atomic(object, ks_str_cstr(&bytes), bytes.len, 0600, err);
 }
 
 /* Debuggers and profilers shall find the lines of the candidate in the file of the store that holds it.  A text that looks at its
@@ -270,9 +295,12 @@ static enum ks_code build_judged(struct emitter *e, size_t i, struct ks_built **
 {
     const char *path = e->entries[i].candidate_path;
     char absolute[PATH_MAX];
-    if (e->entries[i].candidate_is_kept && realpath(path, absolute) &&
-        build_judged_as(e, i, path_of_lines(e, absolute), ret, err) == KS_OK)
-        return KS_OK;
+    struct ks_err ignored;
+    if (e->entries[i].candidate_is_kept && realpath(path, absolute)) {
+        const char *lines = path_of_lines(e, absolute), *compiled = nameless(e, lines);
+        if (build_judged_as(e, i, compiled, ret, &ignored) == KS_OK)
+            return name_lines((*ret)->object_path, compiled, lines, err);
+    }
     return build_judged_as(e, i, NULL, ret, err);
 }
 

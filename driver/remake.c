@@ -184,6 +184,16 @@ static enum ks_code emit_there(const struct ks_store *s, const struct ks_json *r
     return fchdir(back) < 0 && code == KS_OK ? ks_fail_errno(err, KS_ERR_IO, "cannot go back") : code;
 }
 
+/* Line information of the unit itself: folders and times of the sources. */
+static bool tells_sources(const struct ks_json *record)
+{
+    const struct ks_json *words = ks_json_get(record, "line");
+    bool tells = false;
+    for (size_t i = 0; i < ks_json_len(words); i++)
+        tells |= ks_word_tells_paths(ks_json_str(ks_json_at(words, i)));
+    return tells;
+}
+
 enum ks_code ks_remake_check(const struct ks_store *s, const char *key, const char *name, struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *record = NULL;
@@ -198,7 +208,8 @@ enum ks_code ks_remake_check(const struct ks_store *s, const char *key, const ch
     enum ks_code code = emit_there(s, record, ks_str_cstr(&root), ks_str_cstr(&object), err);
     if (code == KS_OK)
         code = ks_file_read(ks_str_cstr(&object), SIZE_MAX, &made, err);
-    if (code == KS_OK && !is_same(&kept, &made) && !ks_streq(made_in, ks_str_cstr(&root)))
+    bool moved = !ks_streq(made_in, ks_str_cstr(&root)) || tells_sources(record);
+    if (code == KS_OK && moved && !is_same(&kept, &made))
         code = ks_fail(err, KS_ERR_BUILD, "it is another here; it was made in '%s', and is to be compared there", made_in);
     else if (code == KS_OK && !is_same(&kept, &made))
         code = ks_fail(err, KS_ERR_MISMATCH, "it is not what the sources and the certificates make here");

@@ -31,7 +31,7 @@ expect_status 0; grep -q "$kept.json made again, the same" out || fail "it is no
 run "$KSCC" store verify --rebuild
 expect_status 0; grep -q "$kept.json: made again, the same" out || fail "verify --rebuild: $(cat out)"
 mkdir -p ../else/where && cp -r . ../else/where/here && cd ../else/where/here || exit 1
-rm -rf .kscc/cache unit.o unit.d; cp -r . ../whole
+rm -rf .kscc/cache unit.o unit.d; find . -type f -exec touch -d 2020-02-02 {} +; cp -r . ../whole
 ci() { rm -f unit.o; CI=true agent "$@" -MD -MF unit.d -c unit.cu -o unit.o; expect_status 0; }
 obj=$(key_dir)$kept.object
 TERM=dumb LANG=C.UTF-8 ci; expect_err "emitted unit.o"; expect_same unit.o ../../../there/unit.o; expect_same unit.d ../../../there/unit.d
