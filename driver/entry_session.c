@@ -104,6 +104,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .regress_limit = u->settings->regress,
         .trial_timeout_ms = (int64_t)(u->settings->trial_timeout_s * 1000),
         .sample_thread_insts = u->settings->sample,
+        .standby = true,
     };
     KS_TRY(ks_session_new(&opt, &ret->session, err));
     KS_TRY(ks_session_check_state(ret->session, err));

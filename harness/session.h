@@ -99,7 +99,7 @@ struct ks_session_options {
     size_t memory_limit_bytes; /* host memory of a worker */
     bool look_twice; /* GPU: no trial is decided at the first look, so that what starting the processes anew costs can be measured
                       */
-    bool standby; /* GPU: keep opened workers waiting (standby.c); off where nobody asks, until it has been measured on a GPU */
+    bool standby;    /* GPU: keep opened workers waiting (standby.c) */
     int64_t sample_thread_insts;       /* emulated: budget per timed launch */
     bool line_bytes;                   /* emulated: the profile counts the different bytes of every source line */
     const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders;

@@ -83,7 +83,7 @@ struct ks_arm {
     bool loaded;                  /* the worker has the object */
 };
 
-#define KS_MAX_STANDBY     2
+#define KS_MAX_STANDBY     4 /* two pairs of processes: what a trial of three looks starts anew */
 #define KS_WORKER_START_MS 60000
 
 /* A worker that a thread waits for, and its share of the device's lock. */

@@ -56,14 +56,19 @@ TEST(who_waited_longest_is_taken_and_does_a_trials_work)
     CHECK_OK(ks_arm_start(s, &arm, &err));
     CHECK_INT(ks_worker_pid(arm.worker), first);
     CHECK(arm.loaded);
-    CHECK_INT(s->n_standby, 1);
+    CHECK_INT(s->n_standby, KS_MAX_STANDBY - 1);
     ks_arm_stop(&arm);
     CHECK(gone(first));
     CHECK_INT(kill(second, SIGKILL), 0); /* one that has died meanwhile is passed over */
     while (!ks_worker_ends(s->standby[0]))
         usleep(1000);
-    CHECK(ks_standby_take(s) == NULL);
+    pid_t third = ks_worker_pid(s->standby[1]);
+    struct ks_worker *taken = ks_standby_take(s);
+    CHECK_INT(ks_worker_pid(taken), third);
     CHECK(gone(second));
+    ks_worker_stop(taken);
+    ks_standby_drop(s);
+    CHECK(ks_standby_take(s) == NULL);
 }
 
 TEST(trials_take_them_and_a_rejected_candidate_leaves_none)
