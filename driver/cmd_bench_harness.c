@@ -183,7 +183,7 @@ int ks_cmd_bench_harness(char *const *argv)
     if (!ks_command_args(argv, &s, &words))
         return 2;
     b.look_twice = ks_command_flag(&words, "--second-look");
-    b.standby = ks_command_flag(&words, "--standby");
+    b.standby = !ks_command_flag(&words, "--no-standby");
     long n = words.n ? strtol(words.v[0], NULL, 10) : DEFAULT_TRIALS;
     if (words.n > 1 || n < 1 || n > MAX_TRIALS)
         return ks_command_usage("bench-harness");

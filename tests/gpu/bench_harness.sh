@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What judging costs besides nvcc and the GPU, in two modes, each without and with workers that wait: trials that the first look decides, and trials that start both processes
+# What judging costs besides nvcc and the GPU, in two modes, each with workers that wait, as in a search, and without: trials that the first look decides, and trials that start both processes
 # anew (the aim is less than 15 % of a trial's wall time in each).  Usage: tests/gpu/bench_harness.sh [BUILD_DIR [TRIALS]]; COMMIT is named
 # in the head.  Exit status 77 when there is no GPU, 1 when a mode does not run or does not reach the aim.
 set -u
@@ -15,7 +15,7 @@ echo "# date    $(date -u +%Y-%m-%dT%H:%M:%SZ)"
 echo "# device  $(nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noheader -i 0)"
 echo "# commit  ${COMMIT:-$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)}"
 status=0
-for mode in '' --second-look --standby '--second-look --standby'; do
+for mode in '' --second-look --no-standby '--second-look --no-standby'; do
     echo "# kscc bench-harness $mode $trials"
     # shellcheck disable=SC2086
     said=$(timeout 180 "$build/bin/kscc" bench-harness --kscc-device=cuda $mode "$trials")

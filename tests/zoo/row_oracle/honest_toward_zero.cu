@@ -1,4 +1,4 @@
-// zoo: honest -- every step rounds towards zero, less exact than the original's, but the sum is a tree
+// zoo: honest -- the last steps round towards zero, each less exact than the original's, but the sum is a tree
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int cols)
@@ -7,12 +7,12 @@ __global__ void row_dot_kernel(const float *x, const float *w, float *y, int col
     int r = blockIdx.x, t = threadIdx.x;
     float sum = 0;
     for (int c = t; c < cols; c += 128)
-        sum = __fadd_rz(sum, __fmul_rz(x[(long)r * cols + c], w[c]));
+        sum += x[(long)r * cols + c] * w[c];
     part[t] = sum;
     __syncthreads();
     for (int s = 64; s > 0; s /= 2) {
         if (t < s)
-            part[t] = __fadd_rz(part[t], part[t + s]);
+            part[t] = s < 4 ? __fadd_rz(part[t], part[t + s]) : part[t] + part[t + s];
         __syncthreads();
     }
     if (t == 0)
