@@ -250,8 +250,9 @@ struct ks_symbol *ks_conv_symbol(struct ks_conv *c, CXCursor decl)
     s->name = ks_conv_string(c, clang_getCursorSpelling(decl));
     s->kind = symbol_kind(decl, s->name, in_main);
     s->type = ks_conv_type(c, type);
+    /* clang declares its own functions where they are used first, which may be the main file */
     s->is_system = clang_Location_isInSystemHeader(clang_getCursorLocation(decl)) || ks_str_starts(s->name, "__builtin_") ||
-                   ks_str_starts(s->name, "__nvvm_");
+                   ks_str_starts(s->name, "__nvvm_") || strcmp(s->name, "__syncthreads") == 0;
     s->is_reference = type.kind == CXType_LValueReference || type.kind == CXType_RValueReference;
     if (s->kind == KS_SYM_ENUM_CONSTANT) {
         s->has_value = true;
