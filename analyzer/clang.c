@@ -227,16 +227,32 @@ static int text_file(const char *source, size_t source_len)
     return fd;
 }
 
+static bool is_cut_short(CXTranslationUnit tu)
+{
+    bool fatal = false;
+    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
+        CXDiagnostic d = clang_getDiagnostic(tu, i);
+        fatal |= clang_getDiagnosticSeverity(d) == CXDiagnostic_Fatal;
+        clang_disposeDiagnostic(d);
+    }
+    return fatal;
+}
+
 /* The parse that libclang's indexing begins with, without the indexing: the one way to have the bodies of functions in system
  * headers skipped and all others kept.  With CUB included it takes three quarters of the time, and nothing in those bodies is
- * looked at here.  The text stands in a file of its own, because libclang 22 frees an unsaved one twice there. */
+ * looked at here.  The text stands in a file of its own, because libclang 22 frees an unsaved one twice there.  After a fatal
+ * error, such as a missing header, it says nothing more: then the ordinary parse, which goes on, has to do. */
 static enum CXErrorCode parse_once(CXIndex index, const char *path, const struct ks_args *args, struct parsed *ret)
 {
     IndexerCallbacks none = {0};
+    const char *const *argv = (const char *const *)args->v;
     *ret = (struct parsed){.action = clang_IndexAction_create(index)};
-    return (enum CXErrorCode)clang_indexSourceFile(ret->action, NULL, &none, sizeof none, CXIndexOpt_SkipParsedBodiesInSession,
-                                                   path, (const char *const *)args->v, (int)args->n, NULL, 0, &ret->tu,
-                                                   CXTranslationUnit_KeepGoing);
+    int rc = clang_indexSourceFile(ret->action, NULL, &none, sizeof none, CXIndexOpt_SkipParsedBodiesInSession, path, argv,
+                                   (int)args->n, NULL, 0, &ret->tu, CXTranslationUnit_KeepGoing);
+    if (rc != CXError_Success || !ret->tu || !is_cut_short(ret->tu))
+        return (enum CXErrorCode)rc;
+    parsed_release(ret);
+    return clang_parseTranslationUnit2(index, path, argv, (int)args->n, NULL, 0, CXTranslationUnit_KeepGoing, &ret->tu);
 }
 
 /* Units that look at the compiler's name may only make sense with nvcc's: a second attempt claims to be nvcc, and counts when it
