@@ -498,6 +498,7 @@ static void cp(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
                               &op))
                 return;
             op.width = columns;
+            ks_emu_tmem_pipelined(w, i, b[k], &op, "tcgen05.cp");
             if (n == 1)
                 ks_emu_tmem_order(w, i, 0, EMU_TMEM_LANES, op.d & 0xffff, columns, true, "tcgen05.cp");
             for (uint32_t l = few ? lane : 0; l < EMU_TMEM_LANES; l += few ? 32 : 1)
@@ -532,6 +533,7 @@ static void shift(struct emu_warp *w, const struct emu_insn *in, uint32_t mask)
         if (n == 1)
             ks_emu_tmem_order(w, i, lane, 32, op.d & 0xffff, 8, true, "tcgen05.shift");
         for (uint32_t k = 0; k < n; k++) {
+            ks_emu_tmem_pipelined(w, i, b[k], &op, "tcgen05.shift");
             ks_emu_tmem_check(w, i, b[k], lane, 32, op.d & 0xffff, 8, EMU_TMEM_PIPE, "tcgen05.shift");
             ks_emu_tmem_mark(b[k], lane, 32, op.d & 0xffff, 8, EMU_TMEM_BUSY);
         }

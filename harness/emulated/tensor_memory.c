@@ -125,6 +125,25 @@ const struct emu_async_op *ks_emu_tcgen_user(const struct emu_block *b, uint32_t
 
 /* tcgen05 matrix descriptor: start 0-13, leading offset 16-29, stride offset 32-45 (all / 16), base offset 49-51, swizzle 61-63.
  */
+void ks_emu_tmem_pipelined(struct emu_warp *w, int lane, const struct emu_block *b, const struct emu_tcgen_op *op,
+                           const char *what)
+{
+    const struct emu_async_op *other = ks_emu_tcgen_user(b, op->d & 0xffff, op->width, true);
+    if (!other || !(w->worker->launch->checks & KS_EMU_CHECK_SYNC))
+        return;
+    enum emu_tcgen_kind before = other->tcgen->kind;
+    bool shifts = op->kind == EMU_TCGEN_SHIFT;
+    if (shifts ? before == EMU_TCGEN_MMA : before == EMU_TCGEN_SHIFT && op->shape == EMU_CP_4X256)
+        return;
+    ks_emu_report(
+        w, "tcgen05-order", lane, w->pc, "store", 0, "", NULL,
+        "%s of columns %u to %u of tensor memory, which a tcgen05.%s under way still uses: the two may be done in either order",
+        what, op->d & 0xffff, (op->d & 0xffff) + op->width - 1,
+        before == EMU_TCGEN_MMA  ? "mma"
+        : before == EMU_TCGEN_CP ? "cp"
+                                 : "shift");
+}
+
 void ks_emu_tcgen_operand(const struct emu_block *b, uint64_t desc, bool mn_major, struct emu_operand *ret)
 {
     static const enum ks_emu_map_swizzle swizzles[8] = {KS_EMU_SWIZZLE_NONE, KS_EMU_SWIZZLE_128B_ATOM_32B, KS_EMU_SWIZZLE_128B,

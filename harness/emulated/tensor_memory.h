@@ -98,6 +98,11 @@ void ks_emu_tmem_after_sync(struct emu_warp *w);
 /* An operation under way that still reads (operand A), or also one that writes, columns of b's tensor memory; NULL: none. */
 const struct emu_async_op *ks_emu_tcgen_user(const struct emu_block *b, uint32_t column, uint32_t n, bool writers_too);
 
+/* cp and shift are done behind what was issued before in the pairs that PTX ISA "Pipelined tcgen05 Instructions" lists only: is
+ * there an operation of another pair under way that uses the columns? */
+void ks_emu_tmem_pipelined(struct emu_warp *w, int lane, const struct emu_block *b, const struct emu_tcgen_op *op,
+                           const char *what);
+
 /* The operation under way that still reads [lo, hi) of block b's shared memory; NULL: none. */
 const struct emu_async_op *ks_emu_tcgen_reader(const struct emu_block *b, uint64_t lo, uint64_t hi);
 

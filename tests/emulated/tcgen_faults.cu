@@ -560,6 +560,47 @@ K cp_not_allocated(ARGS) ISSUE(CP("128x256b", s.tmem + 28)) /* FAULT */
 K shift_at_lane_16(ARGS) ISSUE(ONE("shift.cta_group::1.down", s.tmem + (16u << 16))) /* FAULT */
 K shift_of_nothing(ARGS) ISSUE(ONE("shift.cta_group::1.down", s.tmem); COMMIT(s.bar); ks_mbarrier_wait(s.bar, 0)) /* FAULT */
 K commit_to_no_block(ARGS) ISSUE(MULTICAST(s.bar)) /* FAULT */
+K half_at_lane_8(ARGS)
+{
+    setup s = START();
+    uint32_t v;
+    asm volatile("tcgen05.ld.sync.aligned.16x64b.x1.b32 {%0}, [%1];" : "=r"(v) : "r"(mine(s.tmem) + (8u << 16))); /* FAULT */
+    wait_ld();
+    d[threadIdx.x] = v;
+    end(s, 32);
+}
+K load_of_another_warp(ARGS)
+{
+    setup s = START();
+    uint32_t v;
+    LOAD(v, mine(s.tmem) ^ (32u << 16)); /* FAULT */
+    wait_ld();
+    d[threadIdx.x] = v;
+    end(s, 32);
+}
+/* Pairs that the ISA does not pipeline. */
+K cp_behind_product(ARGS)
+{
+    setup s = START();
+    if (threadIdx.x == 0) {
+        MMA_(s.tmem, A0(), B0(), IDESC, 0);
+        CP("128x128b", s.tmem + 4); /* FAULT */
+        COMMIT(s.bar);
+    }
+    product_done(s);
+    end(s, 32);
+}
+K shift_behind_cp(ARGS)
+{
+    setup s = START();
+    if (threadIdx.x == 0) {
+        CP("128x256b", s.tmem);
+        ONE("shift.cta_group::1.down", s.tmem); /* FAULT */
+        COMMIT(s.bar);
+    }
+    product_done(s);
+    end(s, 32);
+}
 K cp_not_waited(ARGS)
 {
     setup s = START();

@@ -105,10 +105,15 @@ K copies(const uint8_t *in, uint32_t *out)
         asm volatile("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13 [%0], %1;" ::"r"(s.tmem + 16), "l"(from) : "memory");
         asm volatile("tcgen05.cp.cta_group::1.64x128b.warpx2::01_23 [%0], %1;" ::"r"(s.tmem + 20), "l"(from) : "memory");
         asm volatile("tcgen05.cp.cta_group::1.128x256b [%0], %1;" ::"r"(s.tmem + 24), "l"(from) : "memory");
+        commit(s.bar);
+    }
+    ks_mbarrier_wait(s.bar, 0); /* a shift may overtake a copy */
+    __syncthreads();
+    if (threadIdx.x == 0) {
         asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(s.tmem + 24) : "memory");
         commit(s.bar);
     }
-    ks_mbarrier_wait(s.bar, 0);
+    ks_mbarrier_wait(s.bar, 1);
     after_sync();
     read_all(s, out, 32);
     end(s, 64);
