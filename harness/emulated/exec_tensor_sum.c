@@ -119,13 +119,19 @@ struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enu
     return r;
 }
 
-/* wgmma adds fp8 products with 13 places, unlike mma.sync; tcgen05 all of them with 25.  From the literature, not compared. */
-struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k)
+/* wgmma adds fp8 products with 13 places, unlike mma.sync, and keeps 13 places of the sum (f16 results: all of them); subnormal
+ * numbers have the exponent of the least normal one: bit for bit what an H200 gives, as are f16, bf16 and tf32 by the rule above
+ * (docs/results/async_h200.tsv).  tcgen05 adds all of them with 25: from the literature, not compared. */
+struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type a, enum ptx_type b, enum ptx_type d, int k)
 {
     struct emu_dot r = ks_emu_tensor_rule(emu, a, d, k, false);
     unsigned long generation = strtoul(emu->arch_name + 3, NULL, 10);
-    if (r.kind == EMU_DOT_CUT && generation < 100 && (a == PTX_e4m3 || a == PTX_e5m2))
+    if (r.kind == EMU_DOT_CUT && generation < 100 && (a == PTX_e4m3 || a == PTX_e5m2)) {
         r.bits = 13;
+        r.places = r.half ? 0 : 13;
+        r.least_a = a == PTX_e4m3 ? -6 : -14;
+        r.least_b = b == PTX_e4m3 ? -6 : -14;
+    }
     r.split = 0;
     return r;
 }
@@ -133,6 +139,13 @@ struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type 
 static int exponent(double v)
 {
     return (int)(emu_bits64(v) >> 52 & 0x7ff) - 1023;
+}
+
+/* Subnormal numbers of a small type: that of the least normal one.  least 0: not so. */
+static int exponent_from(double v, int least)
+{
+    int e = exponent(v);
+    return least && e < least ? least : e;
 }
 
 static double power(int e)
@@ -150,7 +163,7 @@ static double cut_to_f32(double v)
 }
 
 /* n <= 64 products and c; all finite. */
-static double cut_sum(const double *p, const int *e, int n, double c, int bits, bool half)
+static double cut_sum(const double *p, const int *e, int n, double c, int bits, bool half, int places)
 {
     int top = c != 0 ? exponent(c) : -2000;
     for (int i = 0; i < n; i++)
@@ -161,6 +174,8 @@ static double cut_sum(const double *p, const int *e, int n, double c, int bits, 
     for (int i = 0; i < n; i++)
         sum += trunc(p[i] * up);
     sum = (sum + trunc(c * up)) * power(top - bits > -1000 ? top - bits : -1000);
+    if (places) /* of the result's fraction */
+        sum = emu_f64(emu_bits64(sum) & ~((1ull << (52 - places)) - 1));
     return half ? sum : cut_to_f32(sum); /* f16 is rounded from the sum itself */
 }
 
@@ -179,18 +194,18 @@ static double cut_dot(const struct emu_dot *r, const double *a, const double *b,
         int half = i >= k / 2, j = half ? i - k / 2 : i, run = r->split; /* elements that stay together */
         int at = run ? 2 * run * (j / run) + run * half + j % run : i;
         p[i] = a[at] * b[at];
-        e[i] = p[i] != 0 ? exponent(a[at]) + exponent(b[at]) : -2000;
+        e[i] = p[i] != 0 ? exponent_from(a[at], r->least_a) + exponent_from(b[at], r->least_b) : -2000;
         all += p[i] - p[i];
     }
     if (all != 0) /* infinities and NaN */
         return plain_sum(a, b, k, c);
     if (r->split) {
         for (int s = 0; s < k; s += k / 2)
-            sum = cut_sum(p + s, e + s, k / 2, sum, r->bits, false);
+            sum = cut_sum(p + s, e + s, k / 2, sum, r->bits, false, 0);
         return (float)(c + sum);
     }
     for (int s = 0; s < k; s += r->step)
-        c = cut_sum(p + s, e + s, r->step < k - s ? r->step : k - s, c, r->bits, r->half);
+        c = cut_sum(p + s, e + s, r->step < k - s ? r->step : k - s, c, r->bits, r->half, r->places);
     return c;
 }
 

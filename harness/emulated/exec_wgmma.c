@@ -132,7 +132,8 @@ static void product(struct emu_warp *w, const struct emu_shape *s, const uint32_
     const struct ks_emu *emu = w->worker->launch->emu;
     take(w, s, refs, &x, keep);
     if (s->d_type != PTX_s32 && emu->config.sums != KS_EMU_SUMS_DEFAULT) {
-        struct emu_dot rule = ks_emu_tensor_rule_async(emu, (enum ptx_type)s->a_type, (enum ptx_type)s->d_type, s->k);
+        struct emu_dot rule =
+            ks_emu_tensor_rule_async(emu, (enum ptx_type)s->a_type, (enum ptx_type)s->b_type, (enum ptx_type)s->d_type, s->k);
         ks_emu_fragment_by_rule(x.d, a, b, s->n, s->k, &rule);
     } else if (s->d_type == PTX_s32)
         ks_emu_fragment_imma(x.i, (const int32_t *)(const void *)a, (const int32_t *)(const void *)b, s->n, s->k);

@@ -131,7 +131,8 @@ static void product(struct work *x, struct emu_block *b, const struct patch *p)
     const float *a = x->a + p->row * op->k, *bk = x->b + p->from;
     const struct ks_emu *emu = b->launch->emu;
     if (op->d_type != PTX_s32 && emu->config.sums != KS_EMU_SUMS_DEFAULT) {
-        struct emu_dot rule = ks_emu_tensor_rule_async(emu, (enum ptx_type)op->a_type, (enum ptx_type)op->d_type, (int)op->k);
+        struct emu_dot rule = ks_emu_tensor_rule_async(emu, (enum ptx_type)op->a_type, (enum ptx_type)op->b_type,
+                                                       (enum ptx_type)op->d_type, (int)op->k);
         ks_emu_rows_by_rule(d, ld, a, bk, op->n, p->rows, p->columns, op->k, &rule);
     } else if (op->d_type == PTX_s32)
         ks_emu_product_rows_int((int32_t *)(void *)d, ld, (const int32_t *)(const void *)a, (const int32_t *)(const void *)bk,

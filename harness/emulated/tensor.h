@@ -60,14 +60,17 @@ enum emu_dot_kind {
 };
 struct emu_dot {
     enum emu_dot_kind kind;
-    int step;  /* products added at once */
-    int bits;  /* binary places that are kept */
-    int split; /* fp8: in two halves, runs of `split` elements taken in turns; 0: not */
-    bool half; /* the result is f16 */
+    int step;             /* products added at once */
+    int bits;             /* binary places that are kept */
+    int places;           /* of the sum's fraction, when fewer than f32 has; 0: all */
+    int least_a, least_b; /* exponents of the operands' least normal numbers, which subnormal ones count with; 0: their own */
+    int split;            /* fp8: in two halves, runs of `split` elements taken in turns; 0: not */
+    bool half;            /* the result is f16 */
 };
 struct ks_emu;
 struct emu_dot ks_emu_tensor_rule(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k, bool sparse);
-struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type a, enum ptx_type d, int k); /* wgmma, tcgen05 */
+/* wgmma, tcgen05 */
+struct emu_dot ks_emu_tensor_rule_async(const struct ks_emu *emu, enum ptx_type a, enum ptx_type b, enum ptx_type d, int k);
 double ks_emu_tensor_dot(const struct emu_dot *r, const double *a, const double *b, int k, double c);
 
 #endif

@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     static step steps[SCRIPTS * LENGTH];
     static uint32_t want[SCRIPTS * LENGTH], got[SCRIPTS * LENGTH];
     int wrong = 0, phases = 0;
-    if (argc != 2 || !open_results(argv[1]))
+    if (!open_results(argc, argv))
         return 2;
     for (int i = 0; i < SCRIPTS; i++) {
         int n = i % 8 == 6 ? 1048575 : 1 + (int)(noise() % 9);

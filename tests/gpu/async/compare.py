@@ -2,9 +2,11 @@
 """Results of tests/gpu/async on a GPU against those of the emulated device (record.cuh has the format).
 
     compare.py DEVICE EMULATED EMULATED_HARDWARE_SUMS        table on stdout, one line a case; 1 when a case differs
+    compare.py --hold TABLE EMULATED_HARDWARE_SUMS           are these still the bytes that the device gave?  1 when a case is not, or is missing
 
 The columns: case; what the ISA fixes; words; words that differ in any bit from the emulated device as it comes, and with
-KSCC_EMU_SUMS=hardware; the largest distance of the former over the case's largest magnitude; verdict."""
+KSCC_EMU_SUMS=hardware; the largest distance of the former over the case's largest magnitude; verdict; the first 16 digits of the SHA-256 of the device's bytes."""
+import hashlib
 import math
 import struct
 import sys
@@ -39,7 +41,29 @@ def distance(got, want, how):
     return worst
 
 
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def hold(table, path):
+    rows = [l.rstrip("\n").split("\t") for l in open(table) if not l.startswith("#")]
+    cases, held, bad = read(path), 0, 0
+    known = {r[0]: r for r in rows}
+    for name, (_, data) in cases.items():
+        r = known.get(name)
+        if r is None or len(r) < 8:  # the device has not run it
+            continue
+        held += 1
+        if r[4] == "0" and digest(data) != r[7]:
+            bad += 1
+            print(f"{name}: not the bytes that the device gave any more")
+    print(f"{held} of {len(cases)} cases held, {bad} differ")
+    sys.exit(1 if bad or not held else 0)
+
+
 def main():
+    if sys.argv[1] == "--hold":
+        hold(*sys.argv[2:4])
     device, emulated, hardware = (read(p) for p in sys.argv[1:4])
     counts = {}
     for name, (how, want) in emulated.items():
@@ -55,7 +79,7 @@ def main():
         ok = bits == 0 if how == "exact" else not far > float(how.split("-", 1)[1])
         verdict = "ok" if ok else "DIFFERS"
         counts[verdict] = counts.get(verdict, 0) + 1
-        print(f"{name}\t{how}\t{len(w)}\t{bits}\t{bits_hardware}\t{far:.3g}\t{verdict}")
+        print(f"{name}\t{how}\t{len(w)}\t{bits}\t{bits_hardware}\t{far:.3g}\t{verdict}\t{digest(got)}")
     print("# " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
     sys.exit(0 if set(counts) == {"ok"} else 1)
 

@@ -272,6 +272,8 @@ static bool converts(const element &e)
 
 static void load_case(const element &e, int rank, int swizzle, int corner, bool nan, const int *step, int at)
 {
+    if (!begin_case())
+        return;
     char name[96];
     void *tensor = device_bytes(contents, TENSOR_BYTES), *out = device_bytes(nullptr, BOX_BYTES + 1024);
     CUtensorMap map = make_map(tensor, e, rank, swizzle, nan, step);
@@ -293,6 +295,8 @@ static void load_case(const element &e, int rank, int swizzle, int corner, bool 
 }
 static void store_case(const element &e, int rank, int swizzle, int corner, const int *step, int at)
 {
+    if (!begin_case())
+        return;
     char name[96];
     void *tensor = device_bytes(nullptr, TENSOR_BYTES), *in = device_bytes(contents, BOX_BYTES + 1024);
     CUtensorMap map = make_map(tensor, e, rank, swizzle, false, step);
@@ -349,6 +353,8 @@ template <typename T> static void reduce(const char *op, void *to, const void *f
 }
 static void reduce_case(const void *kernel, const char *op, const char *type, int swizzle, int corner)
 {
+    if (!begin_case())
+        return;
     char name[96];
     uint8_t before[160 * 7], in[BOX_BYTES];
     finite(before, sizeof before, type), finite(in, sizeof in, type);
@@ -420,6 +426,8 @@ static void tensors(void)
 
 static void pair_case(const char *name, const void *kernel, const char *type, unsigned blocks, int mask)
 {
+    if (!begin_case())
+        return;
     uint8_t in[1024];
     finite(in, sizeof in, type);
     void *d_in = device_bytes(in, sizeof in), *out = device_bytes(in + 256, blocks * 256);
@@ -431,6 +439,8 @@ static void pair_case(const char *name, const void *kernel, const char *type, un
 static void plain_case(const char *name, const void *kernel, unsigned blocks, unsigned threads, unsigned cluster, size_t in_bytes,
                        size_t out_bytes, int number)
 {
+    if (!begin_case())
+        return;
     void *in = device_bytes(contents, in_bytes + 16), *out = device_bytes(nullptr, out_bytes);
     void *with[] = {&in, &out, &number}, *without[] = {&out, &number};
     launch(kernel, blocks, threads, 4096, cluster, in_bytes ? with : without);
@@ -467,6 +477,8 @@ static void others(void)
     plain_case("remote_arrive", (const void *)remote_arrive, 4, 32, 4, 0, 128, 0);
     plain_case("remote_store", (const void *)remote_store, 2, 32, 2, 0, 512, 0);
     plain_case("cluster_registers", (const void *)cluster_registers, 8, 32, 4, 0, 320, 0);
+    if (!begin_case())
+        return;
     void *tensor = device_bytes(contents, TENSOR_BYTES), *out = device_bytes(nullptr, 512);
     alignas(64) CUtensorMap map;
     cuuint64_t dim[2] = {32, 4}, stride[1] = {128};
@@ -482,7 +494,7 @@ static void others(void)
 int main(int argc, char **argv)
 {
     cudaDriverEntryPointQueryResult found;
-    if (argc != 2 || !open_results(argv[1]))
+    if (!open_results(argc, argv))
         return 2;
     if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000, cudaEnableDefault, &found) || !encode)
         return 77;

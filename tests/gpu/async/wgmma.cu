@@ -309,7 +309,7 @@ static void layouts(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2 || !open_results(argv[1]))
+    if (!open_results(argc, argv))
         return 2;
     kinds();
     layouts();
