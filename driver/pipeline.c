@@ -48,6 +48,24 @@ struct pipeline {
 
 /* ---- contracts ------------------------------------------------------------------------------------------------------ */
 
+static void say_no_workload(const char *path, const char *sidecar)
+{
+    ks_say(KS_SEV_REMARK,
+           "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s [kscc-no-workload]", path,
+           sidecar, nvcc_only);
+}
+
+/* Most units of a project have none: they are told before anything is asked of nvcc. */
+static bool may_have_contract(const char *path)
+{
+    KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
+    if (ks_unit_may_have_contract(path))
+        return true;
+    ks_sidecar_path(path, &sidecar);
+    say_no_workload(path, ks_str_cstr(&sidecar));
+    return false;
+}
+
 static bool read_contracts(struct pipeline *p)
 {
     struct ks_diags diags;
@@ -73,9 +91,7 @@ static bool read_contracts(struct pipeline *p)
         ks_say_instead(&sidecar_err, instead);
     p->contracts_failed = code != KS_OK || sidecar_code != KS_OK;
     if (p->n_contracts == 0 && !p->contracts_failed)
-        ks_say(KS_SEV_REMARK,
-               "%s: no workload: neither a contract ('// kscc: entry ...') in the source nor '%s', %s [kscc-no-workload]",
-               p->unit.path, ks_str_cstr(&sidecar), nvcc_only);
+        say_no_workload(p->unit.path, ks_str_cstr(&sidecar));
     return p->n_contracts > 0;
 }
 
@@ -262,6 +278,8 @@ static void release(struct pipeline *p)
 static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc,
                               size_t input)
 {
+    if (!may_have_contract(c->inputs.data[input].path))
+        return KS_STAT_NO_WORKLOAD;
     if (!open_unit(p, c, s, nvcc, input))
         return KS_STAT_NOT_PARSED;
     if (!read_contracts(p))
