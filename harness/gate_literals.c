@@ -17,9 +17,9 @@ struct allowance {
     int64_t warp_insts, call_warp_insts;
 };
 static const struct allowance trial_emulated = {8, 8u << 20, 2u << 20, 4ll << 20, 1ll << 20};
-static const struct allowance confirm_emulated = {320, 128u << 20, KS_LARGE_SHAPE_BYTES, 64ll << 20, 8ll << 20};
+static const struct allowance confirm_emulated = {256, 128u << 20, KS_LARGE_SHAPE_BYTES, 64ll << 20, 8ll << 20};
 static const struct allowance trial_cuda = {8, 64u << 20, 16u << 20, 0, 0};
-static const struct allowance confirm_cuda = {320, 1u << 30, 16u << 20, 0, 0};
+static const struct allowance confirm_cuda = {256, 1u << 30, 16u << 20, 0, 0};
 /* The other dims are lowered to this. */
 #define OTHERS_BYTES ((size_t)128 << 10)
 /* Of more named sizes than this each is tried with one choice of the other dims. */

@@ -7,6 +7,7 @@
 
 #define MAX_ITEMS  8192  /* of one kind; beyond it chance decides which are kept */
 #define MAX_MADE   16384 /* pairs of constants that are put together; beyond it they are drawn */
+#define MAX_TAIL   12    /* of each kind behind the ones that say most: calls cost, and these are shots in the dark */
 #define MAX_PAIRS  64
 #define N_ANY      64
 #define MAX_FACTOR (1 << 16) /* divisors up to here are tried */
@@ -144,7 +145,8 @@ static void scaled_add(struct finder *f, int64_t v)
     }
     for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
         int64_t s = scales[k];
-        const int64_t near[] = {v * s, v * s + (int64_t)draw(f, (uint64_t)s), v / s, v / s + (v % s != 0)};
+        const int64_t near[] = {v * s, v * s + (s <= 4 ? s - 1 : 0), v * s + (int64_t)draw(f, (uint64_t)s), v / s,
+                                v / s + (v % s != 0)};
         for (size_t i = 0; i < sizeof near / sizeof *near; i++)
             value_add(f, KS_LITERAL_SCALED, near[i]);
     }
@@ -271,15 +273,16 @@ static bool is_new(const struct ks_literals *l, const struct ks_literal *item)
 
 static void turns_take(struct finder *f, size_t most, struct ks_literals *ret)
 {
-    size_t at[KS_N_LITERAL_KINDS] = {0};
+    size_t at[KS_N_LITERAL_KINDS] = {0}, taken[KS_N_LITERAL_KINDS] = {0};
     size_t idle = 0, n_turns = sizeof turns / sizeof *turns;
     for (size_t t = 0; ret->items.n < most && idle < n_turns; t++) {
         enum ks_literal_kind kind = turns[t % n_turns];
         while (at[kind] < f->of[kind].n && !is_new(ret, &f->of[kind].data[at[kind]]))
             at[kind]++;
         idle++;
-        if (at[kind] == f->of[kind].n)
+        if (at[kind] == f->of[kind].n || (kind >= KS_LITERAL_MIXED && taken[kind] == MAX_TAIL))
             continue;
+        taken[kind]++;
         ks_vec_push(&ret->items, f->of[kind].data[at[kind]]);
         at[kind]++;
         idle = 0;
