@@ -70,8 +70,11 @@ U
 }
 
 # ---- what an installed kscc must do: uses KSCC, a program outside of the build ----------------------------------------------
-same_object() { # as nvcc makes it, but for the names of nvcc's temporary files
-    "$nvcc" -arch=sm_80 -c unit.cu -o plain.o && hidden "$1" --kscc-nvcc="$nvcc" -arch=sm_80 -c unit.cu -o unit.o || return 1
+compiles() {
+    hidden "$1" --kscc-nvcc="$nvcc" -std=c++14 -arch=sm_80 -c unit.cu -o unit.o && nm unit.o | grep -q ' T scale$' || return 1
+    [ "$mode" != deb ] || return 0
+    # as nvcc makes it
+    "$nvcc" -std=c++14 -arch=sm_80 -c unit.cu -o plain.o || return 1
     for o in plain.o unit.o; do strip --strip-unneeded "$o" && objcopy -O binary --only-section=.nv_fatbin "$o" "$o.code"; done
     [ -s plain.o.code ] && cmp plain.o.code unit.o.code
 }
@@ -89,9 +92,9 @@ works() { # works PREFIX
     check "kscc says its version" sh -c '"$1" --kscc-version | grep -qF "$2"' sh "$1/bin/kscc" "$version"
     check "nothing is loaded out of the build" sh -c '! ldd "$1"/bin/* "$1"/lib/kscc/emulated/* | grep -E "not found|$2"' sh "$1" "$build"
     check "the manual is there" sh -c '"$1" help contract | grep -q entry' sh "$1/bin/kscc"
-    check "find_package finds it" find_package_finds "$1"
+    [ "$mode" = deb ] || check "find_package finds it" find_package_finds "$1"
     if [ ! -x "$nvcc" ]; then echo "not looked at: compilations (no nvcc here)"; return; fi
-    check "a compilation is nvcc's" same_object "$1/bin/kscc"
+    check "it compiles as nvcc does" compiles "$1/bin/kscc"
     check "doctor finds what it brings" its_own "$1"
 }
 find_package_finds() {
