@@ -5,6 +5,7 @@
 #include "driver/call.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/database.h"
 #include "driver/entry_check.h"
 #include "driver/inner.h"
 #include "driver/looked.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void ks_looked_release(struct ks_looked *l)
 {
@@ -164,13 +166,98 @@ static bool print_hypotheses(struct ks_looked *l)
     return true;
 }
 
-int ks_cmd_analyze(char *const *argv)
+static int analyze_unit(char *const *argv)
 {
     struct ks_looked l;
     bool ok = ks_look(argv, &l) && ks_look_parse(&l);
     ok = ok && print_hypotheses(&l);
     ks_looked_release(&l);
     return ok ? 0 : 1;
+}
+
+/* ---- a whole build -------------------------------------------------------------------------------------------------- */
+
+static bool is_unit(const char *word)
+{
+    size_t len = strlen(word);
+    return word[0] != '-' && len > 3 && ks_streq(word + len - 3, ".cu");
+}
+
+/* No unit is named, or the command's file is among those that are: as paths from the folder where kscc was called. */
+static bool is_wanted(const struct ks_args *named, const char *file)
+{
+    KS_AUTO_FREE char *real = realpath(file, NULL);
+    for (size_t i = 0; i < named->n; i++)
+        if (ks_streq(named->v[i], real ? real : file))
+            return true;
+    return named->n == 0;
+}
+
+/* The command's words behind the compiler, which a launcher may stand before. */
+static char *const *options_of(const struct ks_database_command *c)
+{
+    bool launched = c->argv[1] && (ks_streq(ks_path_base(c->argv[1]), "nvcc") || ks_streq(ks_path_base(c->argv[1]), "kscc"));
+    return c->argv + 1 + launched;
+}
+
+/* Every .cu of a compilation database, or those that `named` names, each by its own command and in its own folder; `common` are
+ * the words for all of them.  A unit that cannot be analysed is said, and the others go on. */
+static int analyze_build(const char *build, const struct ks_args *common, const struct ks_args *named)
+{
+    struct ks_err err;
+    struct ks_database_command *commands;
+    size_t n = 0, n_units = 0;
+    int status = 0;
+    struct ks_arena arena;
+    ks_arena_init(&arena);
+    if (ks_database_read(build, &arena, &commands, &n, &err) != KS_OK) {
+        ks_say_error(&err);
+        ks_arena_release(&arena);
+        return 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        KS_AUTO_ARGS struct ks_args words;
+        ks_args_init(&words);
+        if (chdir(commands[i].directory) != 0) {
+            ks_say(KS_SEV_ERROR, "cannot go to '%s' of '%s', its unit was left out", commands[i].directory, commands[i].file);
+            status = 1;
+            continue;
+        }
+        if (!is_wanted(named, commands[i].file))
+            continue;
+        for (size_t k = 0; k < common->n; k++)
+            ks_args_add(&words, common->v[k]);
+        for (char *const *w = options_of(&commands[i]); *w; w++)
+            ks_args_add(&words, *w);
+        status |= analyze_unit(words.v);
+        n_units++;
+    }
+    if (n_units == 0) {
+        ks_say(KS_SEV_ERROR, "find no command for %s in the compilation database of '%s'", named->n ? named->v[0] : "a .cu",
+               build);
+        status = 1;
+    }
+    ks_arena_release(&arena);
+    return status;
+}
+
+int ks_cmd_analyze(char *const *argv)
+{
+    KS_AUTO_ARGS struct ks_args common, named;
+    const char *build = NULL;
+    ks_args_init(&common);
+    ks_args_init(&named);
+    for (size_t i = 0; argv[i]; i++) {
+        if (i > 0 && ks_streq(argv[i], "-p") && argv[i + 1]) {
+            build = argv[++i];
+        } else if (i > 0 && is_unit(argv[i])) {
+            KS_AUTO_FREE char *real = realpath(argv[i], NULL);
+            ks_args_add(&named, real ? real : argv[i]);
+        } else {
+            ks_args_add(&common, argv[i]);
+        }
+    }
+    return build ? analyze_build(build, &common, &named) : analyze_unit(argv);
 }
 
 /* ---- contract ------------------------------------------------------------------------------------------------------- */
