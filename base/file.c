@@ -116,6 +116,14 @@ enum ks_code ks_file_copy(const char *from, const char *to, struct ks_err *err)
     return ks_file_write_atomic(to, ks_str_cstr(&text), text.len, st.st_mode & 07777, err);
 }
 
+enum ks_code ks_file_check_plain(const char *path, struct ks_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return ks_fail_errno(err, code_of_errno(errno), "cannot open '%s'", path);
+    return S_ISREG(st.st_mode) ? KS_OK : ks_fail(err, KS_ERR_MISMATCH, "'%s' is no plain file", path);
+}
+
 bool ks_file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -16,6 +16,8 @@ KS_NODISCARD enum ks_code ks_file_write_atomic(const char *path, const void *dat
 KS_NODISCARD enum ks_code ks_file_append_line(const char *path, const char *line,
                                               struct ks_err *err);                            /* one O_APPEND write + '\n', on a line of its own */
 KS_NODISCARD enum ks_code ks_file_copy(const char *from, const char *to, struct ks_err *err); /* atomic, mode kept */
+/* Errors: KS_ERR_MISMATCH: a folder, pipe or device, also behind a link.  Others as of ks_file_read. */
+KS_NODISCARD enum ks_code ks_file_check_plain(const char *path, struct ks_err *err);
 bool ks_file_exists(const char *path);
 bool ks_file_is_executable(const char *path);
 KS_NODISCARD enum ks_code ks_dir_make(const char *path, struct ks_err *err); /* mkdir -p, 0777 & ~umask */

@@ -38,7 +38,7 @@ static void read_hash(const struct ks_store *s, const char *key, const char *nam
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     struct ks_err none;
     ks_store_path(s, key, name, &path);
-    if (ks_hash_file_hex(ks_str_cstr(&path), ret_hex, &none) != KS_OK)
+    if (ks_file_check_plain(ks_str_cstr(&path), &none) != KS_OK || ks_hash_file_hex(ks_str_cstr(&path), ret_hex, &none) != KS_OK)
         ret_hex[0] = '\0';
 }
 
@@ -116,6 +116,7 @@ static enum ks_code check_record(const struct ks_store *s, const char *key, cons
     KS_TRY(check_certificates(s, key, entries, err));
     object_name(name, &object);
     ks_store_path(s, key, ks_str_cstr(&object), &path);
+    KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
     return ks_kept_admit(ks_str_cstr(&path), entries, ks_json_get_str(record, "object_sha256", ""), ret_object, err);
 }
 
@@ -130,18 +131,24 @@ enum ks_code ks_kept_check(const struct ks_store *s, const char *key, const char
     return KS_OK;
 }
 
-static bool approval_names(const struct ks_store *s, const char *key, const char *name, const char *hash)
+static enum ks_code check_approval(const struct ks_store *s, const char *key, const char *name, const char *hash,
+                                   struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *approval = ks_store_read_json(s, key, KS_APPROVAL_FILE);
     const char *named = ks_json_get_str(ks_json_get(approval, KS_APPROVED_KEPT), name, NULL);
-    return named && hash[0] && ks_streq(named, hash);
+    if (!named)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "the approval of %.12s does not name '%s'", key, name);
+    return hash[0] && ks_streq(named, hash)
+               ? KS_OK
+               : ks_fail(err, KS_ERR_MISMATCH, "'%s' of %.12s is not the record that its approval names", name, key);
 }
 
 bool ks_kept_is_covered(const struct ks_store *s, const char *key, const char *name)
 {
     char hex[65];
+    struct ks_err none;
     read_hash(s, key, name, hex);
-    return approval_names(s, key, name, hex);
+    return check_approval(s, key, name, hex, &none) == KS_OK;
 }
 
 enum ks_code ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable, const char *root,
@@ -150,15 +157,16 @@ enum ks_code ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, 
     KS_AUTO_JSON struct ks_json *record = NULL;
     KS_AUTO_STR struct ks_str name = KS_STR_INIT;
     struct ks_kept k = {KS_STR_INIT, KS_STR_INIT, false};
-    struct ks_err none;
     char hex[65];
     record_name(portable, &name);
-    if (n == 0 || read_record(s, keys[0], ks_str_cstr(&name), hex, &record, &none) != KS_OK ||
-        !ks_streq(ks_json_get_str(record, "key", NULL), portable) || ks_json_len(ks_json_get(record, "certificates")) != n)
+    enum ks_code code = n ? read_record(s, keys[0], ks_str_cstr(&name), hex, &record, err) : KS_ERR_NOT_FOUND;
+    if (n && code != KS_OK && code != KS_ERR_NOT_FOUND)
+        return ks_wrap(err, "kept object of %.12s", keys[0]);
+    if (code != KS_OK || !ks_streq(ks_json_get_str(record, "key", NULL), portable) ||
+        ks_json_len(ks_json_get(record, "certificates")) != n)
         return ks_fail(err, KS_ERR_NOT_FOUND, "nothing is kept");
     for (size_t i = 0; i < n; i++)
-        if (!approval_names(s, keys[i], ks_str_cstr(&name), hex))
-            return ks_fail(err, KS_ERR_NOT_FOUND, "the approval of %.12s does not name '%s'", keys[i], ks_str_cstr(&name));
+        KS_TRY(check_approval(s, keys[i], ks_str_cstr(&name), hex, err));
     if (check_record(s, keys[0], ks_str_cstr(&name), record, &k.object, err) != KS_OK) {
         ks_kept_release(&k);
         return ks_wrap(err, "kept object of %.12s", keys[0]);

@@ -65,7 +65,7 @@ static enum ks_known look_up_approved(const struct ks_entry_context *x, const ch
     }
     if (certificate)
         ks_say(KS_SEV_REMARK, "%s: %s and the policy is 'approved', %s", x->unit->path, denied.message, KS_KEEP_BASELINE);
-    else if (why->code == KS_ERR_MISMATCH || why->code == KS_ERR_SYNTAX)
+    else if (why->code != KS_ERR_NOT_FOUND)
         ks_say_instead(why, KS_KEEP_BASELINE);
     else if (!say_stale(x, entry, contract, KS_KEEP_BASELINE))
         ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,

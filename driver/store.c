@@ -130,7 +130,15 @@ enum ks_code ks_store_read(const struct ks_store *s, const char *key, const char
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     ks_store_path(s, key, name, &path);
+    KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
     return ks_file_read(ks_str_cstr(&path), KS_MAX_JSON_BYTES, out, err);
+}
+
+/* Stores come with repositories: a link to a device or a terminal would be read for ever. */
+static enum ks_code read_json(const struct ks_str *path, struct ks_json **ret, struct ks_err *err)
+{
+    KS_TRY(ks_file_check_plain(ks_str_cstr(path), err));
+    return ks_json_read_file(ks_str_cstr(path), ret, err);
 }
 
 struct ks_json *ks_store_read_json(const struct ks_store *s, const char *key, const char *name)
@@ -139,7 +147,7 @@ struct ks_json *ks_store_read_json(const struct ks_store *s, const char *key, co
     struct ks_json *j = NULL;
     struct ks_err err;
     ks_store_path(s, key, name, &path);
-    return ks_json_read_file(ks_str_cstr(&path), &j, &err) == KS_OK ? j : NULL;
+    return read_json(&path, &j, &err) == KS_OK ? j : NULL;
 }
 
 void ks_store_each_line(const struct ks_store *s, const char *key, const char *name, ks_store_line_fn *visit, void *ctx)
@@ -185,6 +193,8 @@ enum ks_code ks_store_resolve(const struct ks_store *s, const char *prefix, char
 {
     KS_AUTO_ARGS struct ks_args keys;
     ks_args_init(&keys);
+    if (!prefix[0]) /* a variable that is not set names no key */
+        return ks_fail(err, KS_ERR_NOT_FOUND, "'' names no key");
     KS_TRY(ks_store_keys(s, &keys, err));
     const char *found = NULL;
     for (size_t i = 0; i < keys.n; i++) {
@@ -207,7 +217,10 @@ static enum ks_code check_file_hash(const struct ks_store *s, const char *key, c
 {
     char hex[65];
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    if (strchr(name, '/'))
+        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' names '%s', a file of another folder", key, name);
     ks_store_path(s, key, name, &path);
+    KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
     KS_TRY(ks_hash_file_hex(ks_str_cstr(&path), hex, err));
     if (!expected || strcmp(hex, expected) != 0)
         return ks_fail(err, KS_ERR_MISMATCH, "'%s' is not the file that the certificate names", ks_str_cstr(&path));
@@ -233,7 +246,7 @@ enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, str
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
     KS_AUTO_JSON struct ks_json *certificate = NULL;
-    KS_TRY(ks_json_read_file(ks_str_cstr(&path), &certificate, err));
+    KS_TRY(read_json(&path, &certificate, err));
     int64_t version = ks_json_get_i64(certificate, "gate_version", -1);
     if (version != KS_GATE_VERSION)
         return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d", key,
@@ -265,6 +278,7 @@ static enum ks_code certificate_hash(const struct ks_store *s, const char *key, 
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
+    KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
     return ks_hash_file_hex(ks_str_cstr(&path), ret_hex, err);
 }
 
@@ -291,6 +305,6 @@ bool ks_store_is_approved(const struct ks_store *s, const char *key)
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     KS_AUTO_JSON struct ks_json *approval = NULL;
     ks_store_path(s, key, KS_APPROVAL_FILE, &path);
-    return ks_json_read_file(ks_str_cstr(&path), &approval, &err) == KS_OK && certificate_hash(s, key, hex, &err) == KS_OK &&
+    return read_json(&path, &approval, &err) == KS_OK && certificate_hash(s, key, hex, &err) == KS_OK &&
            ks_streq(ks_json_get_str(approval, "certificate_sha256", NULL), hex);
 }

@@ -57,7 +57,18 @@ compiled() {
 flip "$obj"; ci; compiled "a byte of it differs" "it is not the file that its record names, compiling"
 flip "$obj"; rehash
 run "$KSCC" store verify; expect_status 0; grep -q "no approval names it" out || fail "verify names a changed record: $(cat out)"
-ci; compiled "its record differs"
+ci; compiled "its record differs" "is not the record that its approval names, compiling"
+# links to what has no end, and names that lead elsewhere
+ln -sf /dev/zero "$(key_dir)$kept.json"; ci; compiled "its record is a device" "is no plain file, compiling"
+ln -sf /dev/zero "$obj"; ci; compiled "it is a device" "is no plain file, compiling"
+# baseline WHY: nothing of the store is emitted
+baseline() { expect_err "$1"; expect_err "the baseline object stays"; nm unit.o | grep -q kscc && fail "emitted though $1"; rm -rf .kscc && cp -r ../whole/.kscc .; }
+for file in candidate.cu certificate.json; do ln -sf /dev/zero "$(key_dir)$file"; ci; baseline "$file' is no plain file"; done
+rm "$(key_dir)approved.json"; mkfifo "$(key_dir)approved.json"; ci; baseline "is not approved"
+sed -i 's|"sha256":[[:space:]]*{|&"../../../../../../../../../../dev/zero": "0",|' "$(key_dir)certificate.json"
+run "$KSCC" store verify; expect_status 1; grep -q "a file of another folder" out || fail "verify follows a name: $(cat out)"
+rm -rf .kscc && cp -r ../whole/.kscc .
+run "$KSCC" approve ""; expect_status 1; expect_err "'' names no key"
 # signed: who changes record and approval has no key for the signature
 ssh-keygen -q -t ed25519 -N '' -f id; echo "me $(cat id.pub)" >signers
 run "$KSCC" approve --sign=id --no-kept "$key"; expect_status 0
