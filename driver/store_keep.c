@@ -188,8 +188,8 @@ enum ks_code ks_store_export(const struct ks_store *s, const struct ks_args *key
     ks_path_dir(&dir, file);
     ks_str_addf(&temp, "%s/.%ld-%s", ks_str_cstr(&dir), (long)getpid(), ks_path_base(file)); /* the suffix says how to compress */
     ks_path_join(&dir, s->dir, "objects");
-    static const char *const words[] = {"tar",        "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
-                                        "--mtime=@0", "-a",          "-C"};
+    static const char *const words[] = {"tar",        "--sort=name", "--owner=0",     "--group=0", "--numeric-owner",
+                                        "--mtime=@0", "-a",          "--force-local", "-C"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         ks_args_add(&argv, words[i]);
     ks_args_add(&argv, ks_str_cstr(&dir));
@@ -215,8 +215,10 @@ enum ks_code ks_store_export(const struct ks_store *s, const struct ks_args *key
 /* An archive comes from anywhere: only plain files in plain folders count. */
 static enum ks_code check_plain(const char *dir, struct ks_err *err)
 {
-    DIR *d = opendir(dir);
     struct stat st;
+    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode)) /* a link would lead to files that stay where they are */
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is no plain folder", ks_path_base(dir));
+    DIR *d = opendir(dir);
     enum ks_code code = d ? KS_OK : ks_fail_errno(err, KS_ERR_IO, "cannot read '%s'", dir);
     for (struct dirent *e; code == KS_OK && (e = readdir(d));) {
         KS_AUTO_STR struct ks_str path = KS_STR_INIT;
@@ -275,7 +277,8 @@ enum ks_code ks_store_import(const struct ks_store *s, const char *file, bool wi
     ks_path_join(&objects, ks_str_cstr(&dir), "objects");
     KS_TRY(ks_dir_make(ks_str_cstr(&objects), err));
     struct ks_store from = {.dir = dir.data, .scratch_fd = -1};
-    char *const argv[] = {"tar", "-xf", (char *)file, "--no-same-owner", "--no-same-permissions", "-C", objects.data, NULL};
+    char *const argv[] = {"tar", "--force-local", "-xf", (char *)file, "--no-same-owner", "--no-same-permissions",
+                          "-C",  objects.data,    NULL};
     enum ks_code code = ks_tool_run(argv, NULL, err);
     if (code == KS_OK)
         code = ks_store_keys(&from, &keys, err);

@@ -45,6 +45,12 @@ run "$KSCC" revoke "$key" --kscc-dir=third
 expect_status 0
 CI=true agent --kscc-shared-dir=third -c unit.cu -o unit.o
 expect_err "no approved certificate"
+# an archive whose folder is a link to one of ours; a name with a colon is a file's, not a machine's
+run "$KSCC" approve --no-kept "$key" --kscc-dir=third
+mkdir arc && ln -s "$PWD/third/objects/$key" "arc/$key" && tar --force-local -C arc -cf 'host:link.tar' "$key"
+run "$KSCC" store import 'host:link.tar' --kscc-dir=third
+expect_status 1; grep -q "is no plain folder" out || fail "a link is taken for a folder: $(cat out err)"
+[ -f "third/objects/$key/approved.json" ] || fail "an archive took an approval of ours away"
 # gc: nothing worth keeping is lost; other gate versions and leftovers go; a limit takes what is not approved
 run "$KSCC" store gc --kscc-dir=other
 grep -q '^0 removed' out || { fail "gc removed something"; cat out; }
