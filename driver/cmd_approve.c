@@ -8,6 +8,7 @@
 #include "driver/say.h"
 #include "driver/signed.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,11 @@ static int take_back(const struct ks_store *store, const char *key)
     struct ks_err err;
     ks_store_path(store, key, KS_APPROVAL_FILE, &path);
     if (unlink(ks_str_cstr(&path)) < 0) {
-        ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved [kscc-not-found]", key);
+        if (errno == ENOENT)
+            ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved [kscc-not-found]", key);
+        else
+            ks_say(KS_SEV_ERROR, "cannot revoke %.12s, the approval stands: cannot remove '%s': %s [kscc-i-o]", key,
+                   ks_str_cstr(&path), strerror(errno));
         return 1;
     }
     ks_store_path(store, key, KS_SIGNATURE_FILE, &path);
