@@ -91,11 +91,23 @@ double ks_stats_t(double df, double tail)
     return (lo + hi) / 2;
 }
 
+/* A log ratio and the block it is of. */
+struct ranked {
+    double v;
+    size_t block;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    return by_value(&((const struct ranked *)a)->v, &((const struct ranked *)b)->v);
+}
+
 /* ---- intervals ------------------------------------------------------------------------------------------------------ */
 
 /* Log ratios of a point, less what places are worth. */
 struct logs {
     double *v;
+    struct ranked *sorted;
     size_t n, block, n_places; /* places: how many effects were estimated */
     double weight;
 };
@@ -130,7 +142,8 @@ static void place_remove(const struct ks_series *s, unsigned place, struct logs 
 
 static struct logs logs_make(const struct ks_series *s)
 {
-    struct logs l = {ks_xmalloc((s->n + 1) * sizeof *l.v), s->n, s->block > 1 ? s->block : 1, 0, s->weight};
+    struct logs l = {
+        .v = ks_xmalloc((s->n + 1) * sizeof *l.v), .n = s->n, .block = s->block > 1 ? s->block : 1, .weight = s->weight};
     for (size_t i = 0; i < s->n; i++)
         l.v[i] = log(s->reference_ns[i] / s->candidate_ns[i]);
     if (!s->places || s->n < 2)
@@ -140,6 +153,14 @@ static struct logs logs_make(const struct ks_series *s)
     place_remove(s, KS_PLACE_PROCESS, &l, scratch);
     free(scratch);
     return l;
+}
+
+static void logs_rank(struct logs *l)
+{
+    l->sorted = ks_xmalloc((l->n + 1) * sizeof *l->sorted);
+    for (size_t i = 0; i < l->n; i++)
+        l->sorted[i] = (struct ranked){l->v[i], i / l->block};
+    qsort(l->sorted, l->n, sizeof *l->sorted, by_rank);
 }
 
 static size_t n_blocks(const struct logs *l)
@@ -194,20 +215,37 @@ static double t_half_width(const struct logs *points, size_t n_points, double we
     return variance > 0 ? ks_stats_t(variance * variance / denominator, tail) * sqrt(variance) : 0;
 }
 
-/* One mean of the points: of the logs themselves, or of a sample of their blocks. */
-static double weighted_mean(const struct logs *points, size_t n_points, double weights, bool sample, uint64_t *state, double *v)
+/* The trimmed mean of a sample of blocks, drawn with replacement: they are counted, and the values walked in their order. */
+static double sampled_mean(const struct logs *l, uint64_t *state, size_t *times)
+{
+    size_t n = 0, blocks = n_blocks(l), seen = 0;
+    double sum = 0;
+    memset(times, 0, blocks * sizeof *times);
+    for (size_t b = 0; b < blocks; b++) {
+        size_t drawn = (size_t)(next(state) % blocks), from = drawn * l->block;
+        times[drawn]++;
+        n += l->n - from < l->block ? l->n - from : l->block;
+    }
+    size_t lo = n / 4, hi = n - n / 4;
+    for (size_t i = 0; i < l->n && seen < hi; i++) {
+        size_t end = seen + times[l->sorted[i].block];
+        if (end > lo)
+            sum += l->sorted[i].v * (double)((end < hi ? end : hi) - (seen > lo ? seen : lo));
+        seen = end;
+    }
+    return sum / (double)(hi - lo);
+}
+
+/* One mean of the points: of the logs themselves, or of a sample of their blocks (state). */
+static double weighted_mean(const struct logs *points, size_t n_points, double weights, uint64_t *state, double *v, size_t *times)
 {
     double sum = 0;
     for (size_t p = 0; p < n_points; p++) {
         const struct logs *l = &points[p];
-        size_t n = 0, blocks = n_blocks(l);
-        for (size_t b = 0; b < blocks; b++) {
-            size_t from = (sample ? (size_t)(next(state) % blocks) : b) * l->block;
-            for (size_t i = from; i < from + l->block && i < l->n; i++)
-                v[n++] = l->v[i];
-        }
-        if (n)
-            sum += l->weight * trimmed_mean(v, n);
+        if (l->n == 0)
+            continue;
+        memcpy(v, l->v, l->n * sizeof *v);
+        sum += l->weight * (state ? sampled_mean(l, state, times) : trimmed_mean(v, l->n));
     }
     return sum / weights;
 }
@@ -236,24 +274,30 @@ struct ks_interval ks_stats_geomean(const struct ks_series *points, size_t n_poi
     if (most == 0 || !(weights > 0))
         return r;
     struct logs *logs = ks_xmalloc(n_points * sizeof *logs);
-    for (size_t p = 0; p < n_points; p++)
+    for (size_t p = 0; p < n_points; p++) {
         logs[p] = logs_make(&points[p]);
+        logs_rank(&logs[p]);
+    }
     double *v = ks_xmalloc(most * sizeof *v), *means = ks_xmalloc(RESAMPLES * sizeof *means);
+    size_t *times = ks_xmalloc(most * sizeof *times);
     uint64_t state = seed;
-    double centre = weighted_mean(logs, n_points, weights, false, &state, v);
+    double centre = weighted_mean(logs, n_points, weights, NULL, v, NULL);
     r.mid = r.lo = r.hi = exp(centre);
     if (!single) {
         double tail = (1 - confidence) / 2, half = t_half_width(logs, n_points, weights, tail, v);
         for (size_t k = 0; k < RESAMPLES; k++)
-            means[k] = weighted_mean(logs, n_points, weights, true, &state, v);
+            means[k] = weighted_mean(logs, n_points, weights, &state, v, times);
         qsort(means, RESAMPLES, sizeof *means, by_value);
         r.lo = exp(fmin(means[(size_t)(tail * (RESAMPLES - 1))], centre - half));
         r.hi = exp(fmax(means[(size_t)((1 - tail) * (RESAMPLES - 1))], centre + half));
     }
-    for (size_t p = 0; p < n_points; p++)
+    for (size_t p = 0; p < n_points; p++) {
         free(logs[p].v);
+        free(logs[p].sorted);
+    }
     free(logs);
     free(v);
+    free(times);
     free(means);
     return r;
 }

@@ -3,6 +3,7 @@
 # usage: isa.sh BUILD [TABLE]   TABLE: where to write the comparison (docs/results/isa_h200.tsv was made so)
 set -eu
 build=$1 table=${2:-/dev/null} here=$(cd "$(dirname "$0")/.." && pwd)
+command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 || { echo "skipped: no GPU (nvidia-smi finds none)"; exit 77; }
 scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
 "$build/tests/test_isa" --dump "$scratch" "$here/emulated/isa_cases.txt"
 "${NVCC%nvcc}ptxas" -arch=sm_90a "$scratch/isa.ptx" -o "$scratch/isa.cubin"
