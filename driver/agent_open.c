@@ -73,7 +73,7 @@ static void warn_clear(const char *endpoint, const char *key)
     for (size_t i = 0; i < sizeof loopback / sizeof *loopback; i++)
         clear = clear && !ks_str_starts(endpoint, loopback[i]);
     if (clear)
-        ks_say(KS_SEV_WARNING, "the endpoint is not https: its key travels unencrypted, going on");
+        ks_say(KS_SEV_WARNING, "the endpoint is not https: its key travels unencrypted, going on [kscc-unencrypted]");
 }
 
 static enum ks_code open_http(struct ks_agent_place *place, struct ks_agent **ret, struct ks_err *err)

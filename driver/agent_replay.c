@@ -42,7 +42,8 @@ static void say_layers(const char *name, const char *word)
     KS_AUTO_STR struct ks_str layers = KS_STR_INIT;
     for (int i = 0; i < KS_N_LAYERS; i++)
         ks_str_addf(&layers, "%s%s", i ? ", " : "", ks_layer_text((enum ks_layer)i));
-    ks_say(KS_SEV_WARNING, "%s: '%s' in its kscc-propose line is no layer: expected one of %s", name, word, ks_str_cstr(&layers));
+    ks_say(KS_SEV_WARNING, "%s: '%s' in its kscc-propose line is no layer: expected one of %s [kscc-syntax]", name, word,
+           ks_str_cstr(&layers));
 }
 
 /* Reads "LAYER GAIN HYPOTHESIS" of the kscc-propose line; leaves p without a statement, and says why, when it cannot. */
@@ -52,7 +53,7 @@ static void read_statement(const char *name, const char *text, struct ks_proposa
     char layer[64] = "", rest[1024];
     double gain;
     if (!line && strstr(text, mark))
-        ks_say(KS_SEV_WARNING, "%s: its kscc-propose line must come before the first line of code", name);
+        ks_say(KS_SEV_WARNING, "%s: its kscc-propose line must come before the first line of code [kscc-syntax]", name);
     if (!line)
         return;
     KS_AUTO_FREE char *copy = ks_xstrndup(line + strlen(mark), strcspn(line + strlen(mark), "\r\n"));
@@ -62,7 +63,8 @@ static void read_statement(const char *name, const char *text, struct ks_proposa
         return;
     }
     if (n != 3 || !(gain > 0)) {
-        ks_say(KS_SEV_WARNING, "%s: expected '%s LAYER GAIN HYPOTHESIS' with a GAIN such as 1.8, got '%s'", name, mark, copy);
+        ks_say(KS_SEV_WARNING, "%s: expected '%s LAYER GAIN HYPOTHESIS' with a GAIN such as 1.8, got '%s' [kscc-syntax]", name,
+               mark, copy);
         return;
     }
     p->predicted_speedup = gain;

@@ -74,7 +74,7 @@ static int approve(const struct ks_store *store, const char *key)
         return 1;
     }
     if (signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "approved %.12s, but cannot sign it: %s", key, err.message);
+        ks_say_about(KS_SEV_ERROR, &err, "approved %.12s, but cannot sign it: %s", key, err.message);
         return 1;
     }
     if (ks_index_put(store, key, &index_err) != KS_OK)
@@ -118,7 +118,7 @@ static int cover(const struct ks_store *store, const char *key)
         say_waits_for(store, key, names.v[i]);
     }
     if (n && signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "approved %.12s, but cannot sign it: %s", key, err.message);
+        ks_say_about(KS_SEV_ERROR, &err, "approved %.12s, but cannot sign it: %s", key, err.message);
         return 1;
     }
     return 0;

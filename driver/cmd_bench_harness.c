@@ -201,7 +201,7 @@ int ks_cmd_bench_harness(char *const *argv)
     ks_session_free(b.session);
     struct ks_err ignored; /* a leftover in the folder for temporary files hurts nobody */
     if (b.work && ks_dir_remove(b.work, &ignored) != KS_OK)
-        ks_say(KS_SEV_WARNING, "%s", ignored.message);
+        ks_say_about(KS_SEV_WARNING, &ignored, "%s", ignored.message);
     free(b.work);
     ks_arena_release(&b.arena);
     return code == KS_OK ? 0 : 1;

@@ -46,7 +46,7 @@ static bool read_policies(struct check *c)
     bool ok = ks_policies_read(c->settings, c->path, &c->arena, &diags, &text, &c->policies, &err) == KS_OK;
     ks_say_diags(&diags, text, text ? strlen(text) : 0);
     if (!ok && ks_diags_count(&diags, KS_SEV_ERROR) == 0)
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     ks_diags_release(&diags);
     return ok;
 }
@@ -72,13 +72,14 @@ static int check_certificate(struct check *c, const char *key, const char *entry
     if (!ks_streq(ks_json_get_str(ks_json_get(j, "sha256"), KS_ORIGINAL_FILE, ""), source))
         return 0;
     if (ks_store_certificate(&c->store, key, &whole, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s: %s", c->path, err.message);
+        ks_say_about(KS_SEV_ERROR, &err, "%s: %s", c->path, err.message);
         return -1;
     }
     const char *signers = c->settings->allowed_signers ? c->settings->allowed_signers : c->policies.allowed_signers;
     bool unusual = ks_json_get_str(ks_json_get(whole, "confirmation"), "needs_approval", NULL) != NULL;
     if (policy == KS_POLICY_EXPLORE && !unusual && ks_approval_check(&c->store, key, signers, &err) != KS_OK) {
-        ks_say(KS_SEV_ERROR, "%s: %s, and with the policy 'explore' the candidate of %s would ship", c->path, err.message, entry);
+        ks_say_about(KS_SEV_ERROR, &err, "%s: %s, and with the policy 'explore' the candidate of %s would ship", c->path,
+                     err.message, entry);
         return -1;
     }
     return 1;
@@ -102,7 +103,7 @@ static bool check_entry(struct check *c, const struct ks_contract *contract)
     if (ok && !current && stale && policy != KS_POLICY_OFF) {
         ks_say(KS_SEV_ERROR,
                "%s: certificate %.12s of %s is for another text of the file: compile with -O-agent again, or remove it from the "
-               "store",
+               "store [kscc-stale]",
                c->path, stale, contract->entry);
         ok = false;
     }
@@ -119,7 +120,7 @@ static bool check_file(const struct ks_settings *s, const char *path)
     ks_args_init(&c.keys);
     bool ok = ks_file_read(path, KS_MAX_SOURCE_BYTES, &c.text, &err) == KS_OK;
     if (!ok)
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
     ok = ok && read_contracts(&c, &contracts, &n) && read_policies(&c);
     if (ok)
         open_store(&c);

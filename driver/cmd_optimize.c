@@ -17,7 +17,7 @@
 
 static int fail(const struct ks_err *err)
 {
-    ks_say(KS_SEV_ERROR, "%s", err->message);
+    ks_say_error(err);
     return 1;
 }
 
@@ -39,7 +39,7 @@ static int write_back(const char *path, const struct ks_str *before, const struc
     if (ks_file_read(path, SIZE_MAX, &now, &err) != KS_OK)
         return fail(&err);
     if (now.len != before->len || memcmp(ks_str_cstr(&now), ks_str_cstr(before), now.len) != 0) {
-        ks_say(KS_SEV_ERROR, "'%s' has changed since the search began; it stays as it is", path);
+        ks_say(KS_SEV_ERROR, "'%s' has changed since the search began; it stays as it is [kscc-stale]", path);
         return 1;
     }
     mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0644;
@@ -88,7 +88,7 @@ int ks_cmd_optimize(char *const *argv)
         if (in_place == diff)
             status = ks_command_usage("optimize");
         else if (ks_opened_input(&o, &path, &err) != KS_OK)
-            ks_say(KS_SEV_ERROR, "%s", err.message);
+            ks_say_error(&err);
         else
             status = optimize(&o, path, in_place, only);
     }

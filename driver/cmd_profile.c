@@ -180,7 +180,7 @@ static struct ks_json *read_counters(const char *dir)
             if (ks_json_read_file(ks_str_cstr(&path), &j, &err) == KS_OK)
                 ks_json_push(all, j);
             else
-                ks_say(KS_SEV_WARNING, "%s, leaving this process out", err.message);
+                ks_say_instead(&err, "leaving this process out");
         }
         free(names[i]);
     }
@@ -198,7 +198,8 @@ static int run_counted(char *const *program, const char *dir, bool json, struct 
         return status;
     KS_AUTO_JSON struct ks_json *all = read_counters(dir);
     if (ks_json_len(all) == 0)
-        ks_say(KS_SEV_WARNING, "no process used the emulated device, or none ended through exit(): nothing was counted");
+        ks_say(KS_SEV_WARNING,
+               "no process used the emulated device, or none ended through exit(): nothing was counted [kscc-nothing-seen]");
     if (json)
         print_report(all, NULL, true);
     for (size_t i = 0; !json && i < ks_json_len(all); i++) {

@@ -68,12 +68,14 @@ static int show(const char *dir, bool json, bool check)
         return 1;
     }
     if (ks_json_get_i64(j, "cut", 0) > 0)
-        ks_say(KS_SEV_WARNING, "%lld of %lld processes did not end through exit(), showing what was recorded before",
+        ks_say(KS_SEV_WARNING,
+               "%lld of %lld processes did not end through exit(), showing what was recorded before [kscc-incomplete]",
                (long long)ks_json_get_i64(j, "cut", 0), (long long)ks_json_get_i64(j, "processes", 0));
     if (ks_json_get_bool(j, "full", false))
-        ks_say(KS_SEV_WARNING, "the recording is not whole: its cap or the disk was reached, showing what was kept");
+        ks_say(KS_SEV_WARNING,
+               "the recording is not whole: its cap or the disk was reached, showing what was kept [kscc-incomplete]");
     if (check)
-        ks_say(KS_SEV_REMARK, "%zu contents are what their names say", n);
+        ks_say(KS_SEV_REMARK, "%zu contents are what their names say [kscc-recorded]", n);
     if (json) {
         ks_json_print_pretty(j, &text);
         fputs(ks_str_cstr(&text), stdout);
@@ -142,15 +144,16 @@ static int record(const struct ks_settings *s, const char *dir, const char *samp
     } else {
         unsetenv(MAX_VARIABLE);
     }
-    int status = ks_command_run(program, -1, "keeping what was recorded before", &err);
+    int status = ks_command_run(program, -1, "keeping what was recorded before [kscc-incomplete]", &err);
     if (status < 0) {
         ks_say_error(&err);
         return err.code == KS_ERR_NOT_FOUND ? 127 : 126;
     }
     if (!any_process(path))
-        ks_say(KS_SEV_WARNING, "no process of '%s' used the emulated device: nothing was recorded", program[0]);
+        ks_say(KS_SEV_WARNING, "no process of '%s' used the emulated device: nothing was recorded [kscc-nothing-seen]",
+               program[0]);
     else
-        ks_say(KS_SEV_REMARK, "recorded in '%s'; 'kscc record --show %s' prints where the time went", dir, dir);
+        ks_say(KS_SEV_REMARK, "recorded in '%s'; 'kscc record --show %s' prints where the time went [kscc-recorded]", dir, dir);
     return status;
 }
 

@@ -24,7 +24,7 @@ static void warn_static(const char *name)
         ks_say(
             KS_SEV_WARNING,
             "'%s' is linked with the static CUDA runtime, which cannot be replaced: link it with 'nvcc -cudart shared' to run it "
-            "on the emulated device",
+            "on the emulated device [kscc-unsupported]",
             name);
 }
 

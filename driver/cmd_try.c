@@ -117,7 +117,8 @@ static enum ks_code run_calls(struct ks_sitting *s, const struct words *w, doubl
     if (code == KS_OK)
         *ret_status = ks_stop_asked() ? 130 : print_answer(&l, w->json);
     if (code == KS_OK && ks_stop_asked())
-        ks_say(KS_SEV_WARNING, "interrupted by %s: this trial says nothing, and nothing was lost", ks_stop_signal_name());
+        ks_say(KS_SEV_WARNING, "interrupted by %s: this trial says nothing, and nothing was lost [kscc-interrupted]",
+               ks_stop_signal_name());
     ks_call_list_release(&l);
     return code;
 }

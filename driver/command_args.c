@@ -85,7 +85,8 @@ int ks_command_run(char *const *program, int stdout_fd, const char *kept, struct
     if (!ks_exit_ok(&end)) {
         KS_AUTO_STR struct ks_str how = KS_STR_INIT;
         ks_exit_describe(&end, &how);
-        ks_say(KS_SEV_WARNING, "'%s' %s, %s", program[0], ks_str_cstr(&how), kept);
+        ks_say(KS_SEV_WARNING, "'%s' %s, %s [kscc-%s]", program[0], ks_str_cstr(&how), kept,
+               end.kind == KS_EXIT_STATUS ? "non-zero-exit-status" : "killed-by-signal");
     }
     return end.kind == KS_EXIT_STATUS ? end.status : 128 + end.status;
 }

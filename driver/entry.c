@@ -261,12 +261,12 @@ static bool fill_emission(const struct ks_entry_context *x, const struct ks_sign
             ks_say(
                 KS_SEV_REMARK,
                 "%s: what was found for '%s' needs approval: %s; it is not kept, because there is no store that can be written "
-                "(--kscc-dir=DIR names one), %s",
+                "(--kscc-dir=DIR names one), %s [kscc-approval]",
                 x->unit->path, sig->entry, unusual, KS_KEEP_BASELINE);
         else
             ks_say(KS_SEV_REMARK,
                    "%s: certificate %.12s waits for approval: %s; look at it and run 'kscc approve %.12s' there, then "
-                   "compile again, %s",
+                   "compile again, %s [kscc-approval]",
                    x->unit->path, key, unusual, key, KS_KEEP_BASELINE);
         return false;
     }

@@ -57,7 +57,7 @@ bool ks_entry_bind(const struct ks_entry_context *x, const struct ks_contract *c
     }
     ks_say_diags(&d, in_source ? x->unit->source : NULL, in_source ? x->unit->source_len : 0);
     if (!ok)
-        ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s", contract->entry, instead);
+        ks_say(KS_SEV_WARNING, "the contract of '%s' does not fit, %s [kscc-contract]", contract->entry, instead);
     ks_diags_release(&d);
     return ok;
 }

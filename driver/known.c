@@ -49,7 +49,7 @@ static bool say_stale(const struct ks_entry_context *x, const char *entry, const
     char key[65];
     if (!ks_stale_find(x, entry, contract, key, &what))
         return false;
-    ks_say(KS_SEV_REMARK, "%s: certificate %.12s of %s is stale: changed since: %s; %s", x->unit->path, key, entry,
+    ks_say(KS_SEV_REMARK, "%s: certificate %.12s of %s is stale: changed since: %s; %s [kscc-stale]", x->unit->path, key, entry,
            ks_str_cstr(&what), instead);
     return true;
 }
@@ -64,11 +64,12 @@ static enum ks_known look_up_approved(const struct ks_entry_context *x, const ch
         return KS_KNOWN_CERTIFICATE;
     }
     if (certificate)
-        ks_say(KS_SEV_REMARK, "%s: %s and the policy is 'approved', %s", x->unit->path, denied.message, KS_KEEP_BASELINE);
+        ks_say(KS_SEV_REMARK, "%s: %s and the policy is 'approved', %s [kscc-policy]", x->unit->path, denied.message,
+               KS_KEEP_BASELINE);
     else if (why->code != KS_ERR_NOT_FOUND)
         ks_say_instead(why, KS_KEEP_BASELINE);
     else if (!say_stale(x, entry, contract, KS_KEEP_BASELINE))
-        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s", x->unit->path,
+        ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s [kscc-policy]", x->unit->path,
                x->store->dir, KS_KEEP_BASELINE);
     return KS_KNOWN_NOT_ALLOWED;
 }

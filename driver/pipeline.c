@@ -120,8 +120,8 @@ static bool drop_contracts_off(struct pipeline *p)
         if (ks_policies_of(&p->policies, p->contracts[i].entry, &where) != KS_POLICY_OFF)
             p->contracts[n++] = p->contracts[i];
         else
-            ks_say(KS_SEV_REMARK, "%s: policy is off for %s%s%s%s, %s", p->unit.path, p->contracts[i].entry, where ? " (" : "",
-                   where ? where : "", where ? ")" : "", KS_KEEP_BASELINE);
+            ks_say(KS_SEV_REMARK, "%s: policy is off for %s%s%s%s, %s [kscc-policy]", p->unit.path, p->contracts[i].entry,
+                   where ? " (" : "", where ? where : "", where ? ")" : "", KS_KEEP_BASELINE);
     }
     p->n_contracts = n;
     return n > 0;
@@ -249,7 +249,7 @@ static bool emit(struct pipeline *p)
     if (p->text) {
         if (ks_file_read(p->emissions[0].candidate_path, KS_MAX_SOURCE_BYTES, p->text, &err) == KS_OK)
             return true;
-        ks_say(KS_SEV_ERROR, "%s", err.message);
+        ks_say_error(&err);
         return false;
     }
     if (ks_emit(&p->unit, p->emissions, p->n_emissions, p->object_hash, &err) != KS_OK) {

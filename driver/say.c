@@ -109,6 +109,17 @@ static const char *id_of(const struct ks_err *err, char *buffer, size_t size)
     return buffer;
 }
 
+void ks_say_about(enum ks_severity severity, const struct ks_err *err, const char *fmt, ...)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    char id[32];
+    va_list ap;
+    va_start(ap, fmt);
+    ks_str_vaddf(&text, fmt, ap);
+    va_end(ap);
+    ks_say(severity, "%s [kscc-%s]", ks_str_cstr(&text), id_of(err, id, sizeof(id)));
+}
+
 void ks_say_error(const struct ks_err *err)
 {
     char id[32];

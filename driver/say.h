@@ -8,7 +8,10 @@
 
 void ks_say_quiet(bool quiet);
 void ks_say_progress(const char *fmt, ...) KS_PRINTF(1, 2);
+/* The text ends with an id, "[kscc-ID]", that explain.def knows; cli.explain reads the calls. */
 void ks_say(enum ks_severity severity, const char *fmt, ...) KS_PRINTF(2, 3);
+/* A text around err's message: the id of err is put behind it. */
+void ks_say_about(enum ks_severity severity, const struct ks_err *err, const char *fmt, ...) KS_PRINTF(3, 4);
 /* About a place in the user's file: rendered with the source line.  `source` may be NULL. */
 void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len);
 void ks_say_progress_diag(const struct ks_diag *d, const char *source, size_t source_len); /* counts as progress */

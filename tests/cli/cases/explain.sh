@@ -14,6 +14,23 @@ done
 run "$KSCC" explain '[kscc-contract]'; expect_status 0; head -1 out | grep -qx kscc-contract || fail "in brackets"
 run "$KSCC" explain nonsense; expect_status 1; expect_err "[kscc-not-found]"
 run "$KSCC" explain a b; expect_status 2
+# every call that says something ends with an id, or leaves it to an error's own; the lint itself is tried on calls without one
+lint() { python3 - "$@" <<'P'
+import re, sys
+for path in sys.argv[1:]:
+    text = open(path).read()
+    for m in re.finditer(r'\bks_say\(\s*(\w+),(.*?)\);\n', text, re.S):
+        said = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', m[2]))
+        if m[1] == "KS_SEV_NOTE" or "[kscc-" in said or path.endswith("/say.c"):
+            continue
+        print("%s:%d: no id: %s" % (path, text.count("\n", 0, m.start()) + 1, said[:60]))
+P
+}
+lint "$SRC"/driver/*.c >without
+[ ! -s without ] || fail "$(cat without)"
+printf 'void f(void)\n{\n    ks_say(KS_SEV_ERROR, "nothing\\" [x", 1);\n    ks_say(KS_SEV_WARNING,\n           "two "\n           "lines", 2);\n    ks_say(KS_SEV_ERROR, "one [kscc-x]");\n}\n' >lacks.c
+lint lacks.c >without
+[ "$(wc -l <without)" = 2 ] || fail "the lint misses calls without an id: $(cat without)"
 # failures of several kinds: each line of ours has an id that is known
 { "$KSCC" analyze nofile.cu; "$KSCC" store verify --kscc-dir=none; "$KSCC" report --kscc-dir=none; "$KSCC" help nothing; "$KSCC" approve; "$KSCC" trace show none
   "$KSCC" stats --kscc-dir=none; KSCC_NVCC=/nonexistent "$KSCC" -c a.cu; "$KSCC" run -- /nonexistent; "$KSCC" profile nofile.cu; "$KSCC" mcp --nonsense a b c
