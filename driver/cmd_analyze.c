@@ -219,7 +219,8 @@ static int analyze_build(const char *build, const struct ks_args *common, const 
         KS_AUTO_ARGS struct ks_args words;
         ks_args_init(&words);
         if (chdir(commands[i].directory) != 0) {
-            ks_say(KS_SEV_ERROR, "cannot go to '%s' of '%s', its unit was left out", commands[i].directory, commands[i].file);
+            ks_say(KS_SEV_ERROR, "cannot go to '%s' of '%s', its unit was left out [kscc-not-found]", commands[i].directory,
+                   commands[i].file);
             status = 1;
             continue;
         }
@@ -233,8 +234,8 @@ static int analyze_build(const char *build, const struct ks_args *common, const 
         n_units++;
     }
     if (n_units == 0) {
-        ks_say(KS_SEV_ERROR, "find no command for %s in the compilation database of '%s'", named->n ? named->v[0] : "a .cu",
-               build);
+        ks_say(KS_SEV_ERROR, "find no command for %s in the compilation database of '%s' [kscc-not-found]",
+               named->n ? named->v[0] : "a .cu", build);
         status = 1;
     }
     ks_arena_release(&arena);

@@ -71,7 +71,15 @@ static enum worth worth_of(const struct ks_store *s, const char *key, bool old)
     if (ks_json_read_file(ks_str_cstr(&path), &outcome, &err) == KS_OK)
         return ks_json_get_i64(outcome, "gate_version", -1) == KS_GATE_VERSION ? WORTH_NO_GAIN : WORTH_NOTHING;
     ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
-    return ks_file_exists(ks_str_cstr(&path)) || old ? WORTH_NOTHING : WORTH_NO_GAIN;
+    if (!ks_file_exists(ks_str_cstr(&path)))
+        return old ? WORTH_NOTHING : WORTH_NO_GAIN;
+    /* One of another gate version or of another key is of no use here.  A damaged one ('kscc store verify' names it) may be
+     * mended: its candidate and its trace are nowhere else. */
+    if (ks_json_read_file(ks_str_cstr(&path), &certificate, &err) != KS_OK)
+        return WORTH_CERTIFICATE;
+    bool of_use = ks_json_get_i64(certificate, "gate_version", -1) == KS_GATE_VERSION &&
+                  strcmp(ks_json_get_str(certificate, "key", ""), key) == 0;
+    return of_use ? WORTH_CERTIFICATE : WORTH_NOTHING;
 }
 
 static int by_worth_and_age(const void *a, const void *b)

@@ -56,6 +56,9 @@ run "$KSCC" store gc --kscc-dir=other
 grep -q '^0 removed' out || { fail "gc removed something"; cat out; }
 cp -r "other/objects/$key" "other/objects/${key//[0-9a]/b}"
 touch -d '2 hours ago' "other/objects/$key/certificate.json.AbCdEf"
+cp -r other damaged && head -c 100 "other/objects/$key/certificate.json" >"damaged/objects/$key/certificate.json"
+run "$KSCC" store gc --kscc-dir=damaged
+[ -f "damaged/objects/$key/candidate.cu" ] || fail "gc took a candidate whose certificate is damaged: $(cat out)"
 run "$KSCC" store gc --kscc-dir=other
 grep -q '^1 removed' out || { fail "a folder under another's key stays"; cat out; }
 expect_no_file "other/objects/$key/certificate.json.AbCdEf"
