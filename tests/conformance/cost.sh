@@ -4,10 +4,16 @@
 # added than promised: 5 ms to a call, half a percent to the compilation.  That shows on an idle machine only; processor time (user
 # and system) does on any.
 #
-#   cost.sh [-o TABLE] KSCC [ROUNDS]        about 7 s a round
+# The compilation's ratio is the median over the pairs of a round, with its 95 % interval (order statistics): a machine's clock moves by
+# more than half a percent from minute to minute, but less between two runs that follow each other.
+#
+# Where wall time cannot tell half a percent (the interval says so), -i can: it counts the instructions of every process of that
+# compilation under valgrind's callgrind, with nvcc and with kscc.  The counts do not depend on the machine's load.
+#
+#   cost.sh [-i] [-o TABLE] KSCC [ROUNDS]        20 rounds: about 8 minutes; -i: 7 minutes more
 set -eu
-here=$(cd "$(dirname "$0")" && pwd) table=
-while getopts o: o; do case $o in o) table=$(realpath "$OPTARG") ;; *) exit 2 ;; esac; done
+here=$(cd "$(dirname "$0")" && pwd) table= instructions=
+while getopts io: o; do case $o in i) instructions=1 ;; o) table=$(realpath "$OPTARG") ;; *) exit 2 ;; esac; done
 shift $((OPTIND - 1))
 KSCC=$(realpath "$1") rounds=${2:-20}
 NVCC=${REAL_NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -39,27 +45,48 @@ began=$(cut -d' ' -f1-3 /proc/loadavg)
 for i in $(seq "$rounds"); do
     round "$i" version 20 --version
     round "$i" dryrun 20 -dryrun -c c.c
-    round "$i" compile 1 -arch=sm_90 -c slow.cu -o slow.o
+    for j in 1 2 3 4 5 6; do round $((i + j)) compile 1 -arch=sm_90 -c slow.cu -o slow.o; done
 done
 cat >summary.py <<'P'
+from math import comb
 from statistics import median
 import sys
-print("call\truns\tnvcc_ms\tkscc_ms\tadded_ms\tratio\tnvcc_least_ms\tkscc_least_ms\tnvcc_cpu_ms\tadded_cpu_ms\tpromise\tholds")
+def interval(values):
+    """the 95 % interval of the median: the order statistics between which it lies whatever the distribution"""
+    n, low = len(values), 0
+    while low + 1 < n // 2 and 2 * sum(comb(n, i) for i in range(low + 2)) <= 0.05 * 2 ** n:
+        low += 1
+    return sorted(values)[low], sorted(values)[n - 1 - low]
+print("call\truns\tnvcc_ms\tkscc_ms\tadded_ms\tratio\tratio_low\tratio_high\tnvcc_least_ms\tkscc_least_ms\tnvcc_cpu_ms\tadded_cpu_ms\tpromise\tholds")
 kept = True
 for name, promise in (("version", "added_ms<=5"), ("dryrun", "added_ms<=5"), ("compile", "ratio<=1.005")):
     n, k = ([[1e3 * float(x) for x in line.split()] for line in open(f"{name}.{w}")] for w in ("nvcc", "kscc"))
     (nw, nc), (kw, kc) = ([median(column) for column in zip(*rows)] for rows in (n, k))
-    holds = kw / nw <= 1.005 if name == "compile" else kw - nw <= 5
+    pairs = [b[0] / a[0] for a, b in zip(n, k)]
+    ratio, (low, high) = median(pairs), interval(pairs)
+    holds = ratio <= 1.005 if name == "compile" else kw - nw <= 5
     kept &= holds
     least = [min(row[0] for row in rows) for rows in (n, k)]
-    print(f"{name}\t{len(n)}\t{nw:.2f}\t{kw:.2f}\t{kw - nw:.2f}\t{kw / nw:.4f}\t{least[0]:.2f}\t{least[1]:.2f}\t{nc:.2f}\t{kc - nc:.2f}\t{promise}\t{'yes' if holds else 'no'}")
+    print(f"{name}\t{len(n)}\t{nw:.2f}\t{kw:.2f}\t{kw - nw:.2f}\t{ratio:.4f}\t{low:.4f}\t{high:.4f}\t{least[0]:.2f}\t{least[1]:.2f}\t{nc:.2f}\t{kc - nc:.2f}\t{promise}\t{'yes' if holds else 'no'}")
 sys.exit(not kept)
 P
+# counted WHO COMPILER: prints "WHO processes instructions"
+counted() {
+    rm -f count.*
+    valgrind --tool=callgrind --trace-children=yes --callgrind-out-file=/dev/null --log-file=count.%p "$2" -arch=sm_90 -c slow.cu -o slow.o
+    cat count.* | awk -v who="$1" '/ Collected : / { n++; sum += $4 } END { printf "%s %d %.0f\n", who, n, sum }'
+}
+if [ -n "$instructions" ]; then
+    command -v valgrind >/dev/null || { echo "cost.sh: no valgrind here (Debian: apt-get install valgrind)" >&2; exit 77; }
+    counts=$(counted nvcc "$NVCC"; counted kscc "$KSCC")
+fi
 status=0
 python3 summary.py >rows || status=1
 {
     echo "# date $(date -u +%F), $(uname -m), $(nproc) cores, load before $began, after $(cut -d' ' -f1-3 /proc/loadavg), nvcc $("$NVCC" --version | sed -n 's/.*, V//p'), $(hyperfine --version), kscc at $(git -C "$here" rev-parse --short=12 HEAD 2>/dev/null || echo unknown)"
-    echo "# command: tests/conformance/cost.sh KSCC $rounds; rounds take turns at who comes first; medians over all runs; cpu is user and system time"
+    echo "# command: tests/conformance/cost.sh KSCC $rounds; rounds take turns at who comes first; medians over all runs, ratio over pairs with its 95 % interval; cpu is user and system time"
     cat rows
+    [ -z "$instructions" ] || awk '{ n[$1] = $2; i[$1] = $3 } END { r = i["kscc"] / i["nvcc"]
+        printf "# the same compilation under callgrind: nvcc %.0f instructions in %d processes, kscc %.0f in %d: ratio %.5f (<= 1.005: %s)\n", i["nvcc"], n["nvcc"], i["kscc"], n["kscc"], r, r <= 1.005 ? "holds" : "does not hold" }' <<<"$counts"
 } | if [ -n "$table" ]; then tee "$table"; else cat; fi
 exit $status

@@ -14,6 +14,7 @@
 set -u
 KSCC=$(realpath "$1") kind=$2 out=${3:-}
 [ -z "$out" ] || out=$(realpath -m "$out")
+commit=$(git -C "$(dirname "$0")" rev-parse --short HEAD 2>/dev/null || echo unknown)
 export LC_ALL=C NVCC=${REAL_NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN CI MAKEFLAGS CC CXX CUDACXX CFLAGS CXXFLAGS ${!CMAKE_@} ${!KSCC_@}
 T=$(mktemp -d "${TMPDIR:-/tmp}/kscc-approved.XXXXXX") || exit 2
@@ -144,7 +145,7 @@ head="build_system	nvcc_ms	first_approved_ms	first_approved_ratio	rebuild_ms	reb
 printf '%s\n%s\n' "$head" "$row"
 if [ -n "$out" ]; then
     [ -s "$out" ] || printf '# Two units with approved candidates, one without a contract, main.cpp and the link, one job; best of three fresh clones, in turn.\n# first_approved: the first build of a clone; rebuild: the next; nothing_kept: one build with --kscc-kept=off.\n# %s, %s, %s CPUs, commit %s\n# tests/projects/approved.sh KSCC %s OUT\n%s\n' \
-        "$(date -u +%F)" "$("$NVCC" --version | sed -n 's/.*release.*V/nvcc /p')" "$(nproc)" "$(git -C "$(dirname "$0")" rev-parse --short HEAD 2>/dev/null)" '{cmake,make}' "$head" >"$out"
+        "$(date -u +%F)" "$("$NVCC" --version | sed -n 's/.*release.*V/nvcc /p')" "$(nproc)" "$commit" '{cmake,make}' "$head" >"$out"
     echo "$row" >>"$out"
 fi
 fits || fail "approved builds take $first_ms and $again_ms ms, nvcc's $nvcc_ms ms"
