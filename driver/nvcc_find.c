@@ -77,8 +77,32 @@ bool ks_nvcc_is_self(const char *path)
     return (self.st_size == other.st_size && same_contents(exe, path)) || is_script_for_self(path);
 }
 
-/* First executable `name` of the PATH that is not this program; caller frees, NULL: none. */
-static char *path_without_self(const char *name)
+/* A compiler cache that stands in for compilers by links of their names ("/usr/lib/ccache/nvcc"): it runs the next program of
+ * that name on PATH. */
+static bool is_cache(const char *path)
+{
+    static const char *const names[] = {"ccache", "distcc", "icecc", "sccache"};
+    char real[PATH_MAX];
+    if (readlink(path, real, 1) < 0 || !realpath(path, real))
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(ks_path_base(real), names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_other(const char *path)
+{
+    return !ks_nvcc_is_self(path);
+}
+
+static bool is_other_and_no_cache(const char *path)
+{
+    return is_other(path) && !is_cache(path);
+}
+
+/* First executable `name` of the PATH that fits; caller frees, NULL: none. */
+static char *first_on_path(const char *name, bool (*fits)(const char *path))
 {
     const char *path = getenv("PATH");
     while (path) {
@@ -86,11 +110,23 @@ static char *path_without_self(const char *name)
         KS_AUTO_STR struct ks_str file = KS_STR_INIT;
         ks_str_addn(&file, len ? path : ".", len ? len : 1);
         ks_str_addf(&file, "/%s", name);
-        if (ks_file_is_executable(ks_str_cstr(&file)) && !ks_nvcc_is_self(ks_str_cstr(&file)))
+        if (ks_file_is_executable(ks_str_cstr(&file)) && fits(ks_str_cstr(&file)))
             return ks_str_detach(&file, NULL);
         path = path[len] ? path + len + 1 : NULL;
     }
     return NULL;
+}
+
+/* First executable `name` of the PATH that is not this program, nor a cache that would run this program, which is on the PATH by
+ * that name, for ever; caller frees, NULL: none. */
+static char *path_without_self(const char *name)
+{
+    char *found = first_on_path(name, is_other);
+    KS_AUTO_FREE char *self = found && is_cache(found) ? first_on_path(name, ks_nvcc_is_self) : NULL;
+    if (!self)
+        return found;
+    free(found);
+    return first_on_path(name, is_other_and_no_cache);
 }
 
 /* argv[0] must be absolute, but only by putting the current folder in front: links stay. */
