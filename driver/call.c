@@ -27,15 +27,16 @@ static enum ks_code read_settings(const struct ks_cmdline *c, struct ks_settings
     return code;
 }
 
-/* "kscc /path/to/nvcc -c a.cu", as CMAKE_CUDA_COMPILER_LAUNCHER calls: a line that nvcc itself rejects.  The compiler may be kscc
- * under whatever name.  Returns it (caller frees) or NULL. */
-static char *launched_nvcc(char *const *argv)
+/* "kscc /path/to/nvcc -c a.cu", as CMAKE_CUDA_COMPILER_LAUNCHER calls, behind switches of ours where the launcher is a list
+ * ("kscc -O-agent /path/to/nvcc -c a.cu"): a line that nvcc itself rejects.  The compiler may be kscc under whatever name.
+ * Returns it (caller frees) or NULL. */
+static char *launched_nvcc(const char *word)
 {
-    if (!argv[0] || !argv[1] || argv[1][0] == '-' || strchr(ks_path_base(argv[1]), '.'))
+    if (!word || word[0] == '-' || strchr(ks_path_base(word), '.'))
         return NULL;
-    bool named_nvcc = strcmp(ks_path_base(argv[1]), "nvcc") == 0;
+    bool named_nvcc = strcmp(ks_path_base(word), "nvcc") == 0;
     char *path = NULL;
-    if ((!named_nvcc && !strchr(argv[1], '/')) || ks_path_search(argv[1], &path, NULL) != KS_OK)
+    if ((!named_nvcc && !strchr(word, '/')) || ks_path_search(word, &path, NULL) != KS_OK)
         return NULL;
     if (ks_file_is_executable(path) && (named_nvcc || ks_nvcc_is_self(path)))
         return path;
@@ -43,12 +44,27 @@ static char *launched_nvcc(char *const *argv)
     return NULL;
 }
 
+/* The line without word `at`. */
+static char *const *without_word(char *const *argv, size_t at, struct ks_arena *arena)
+{
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    char **line = KS_ARENA_ARRAY(arena, char *, n);
+    memcpy(line, argv, at * sizeof(*line));
+    memcpy(line + at, argv + at + 1, (n - at) * sizeof(*line)); /* the NULL too */
+    return line;
+}
+
 void ks_call_read(char *const *argv, struct ks_call *ret)
 {
-    *ret = (struct ks_call){.argv = argv, .launched = launched_nvcc(argv)};
-    if (ret->launched)
-        ret->argv++;
+    size_t at = argv[0] ? 1 : 0;
+    while (argv[at] && ks_word_is_ours(argv[at]))
+        at++;
+    *ret = (struct ks_call){.argv = argv, .launched = launched_nvcc(at ? argv[at] : NULL)};
     ks_arena_init(&ret->arena);
+    if (ret->launched)
+        ret->argv = without_word(argv, at, &ret->arena);
     ks_cmdline_parse(ret->argv, getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS"), &ret->arena, &ret->cmdline);
     ret->settings_code = read_settings(&ret->cmdline, &ret->settings, &ret->settings_err);
 }

@@ -17,6 +17,7 @@ run "$KSCC" nvcc --version; expect_version
 run "$KSCC" "$KSCC" --version; expect_version
 run hard/nvcc "$REAL_NVCC" --version; expect_version
 run "$KSCC" hard/nvcc --version; expect_version
+run "$KSCC" -O-agent --kscc-quiet "$REAL_NVCC" --version; expect_version # CMAKE_CUDA_COMPILER_LAUNCHER="kscc;-O-agent;..."
 # an empty name, as some programs start others
 run bash -c "exec -a '' '$KSCC' --version"; expect_version
 python3 -c "import os,sys; os.posix_spawn(sys.argv[1], [], os.environ); os.wait()" "$KSCC" >out 2>err; true
@@ -31,4 +32,8 @@ unit
 PATH="$(dirname "$KSCC"):$PATH" run hard/nvcc -O-agent --kscc-policy=off -c unit.cu -o unit.o
 expect_status 0
 expect_err "policy is off"
+run "$KSCC" -O-agent --kscc-policy=off "$REAL_NVCC" -c unit.cu -o launched.o
+expect_status 0
+expect_err "policy is off"
+expect_file launched.o
 mkdir gone; (cd gone && rmdir ../gone && "$KSCC" --version) >out 2>err </dev/null; status=$?; expect_version
