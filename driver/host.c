@@ -53,6 +53,12 @@ static bool is_nvccs_werror(const char *word, const char *next)
     return false;
 }
 
+/* "-Xlinker -rpath,/x": nvcc takes lists there, gcc one word. */
+static bool is_nvccs_xlinker(const char *word, const char *next)
+{
+    return strcmp(word, "-Xlinker") == 0 && next && strchr(next, ',');
+}
+
 /* An option of nvcc's that gcc does not read the same way; a glued one-letter option is gcc's as well. */
 static bool is_only_nvccs(const char *word, const char *next)
 {
@@ -66,7 +72,7 @@ static bool is_only_nvccs(const char *word, const char *next)
     return !(f->bits & KS_FLAG_HOST) || !same ||
            (value && !glued && !ks_str_starts(word, "-std=") && !ks_str_starts(word, "--std=") &&
             !ks_str_starts(f->short_name, "f")) ||
-           is_nvccs_werror(word, next);
+           is_nvccs_werror(word, next) || is_nvccs_xlinker(word, next);
 }
 
 static bool stops_before_link(const char *word)
@@ -138,17 +144,22 @@ static void read_input(struct reading *r, const char *path)
     }
 }
 
-/* -lNAME: its archive, where no shared library comes first. */
+/* -lNAME: its archive, where no shared library comes first; -l:FILE: that file, where it is an archive. */
 static void read_libraries(struct reading *r)
 {
     for (size_t i = 0; i < r->libraries.n; i++)
         for (size_t k = 0; k < r->folders.n; k++) {
+            const char *dir = r->folders.v[k], *name = r->libraries.v[i];
+            bool is_file = name[0] == ':';
             KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-            ks_str_addf(&path, "%s/lib%s.so", r->folders.v[k], r->libraries.v[i]);
-            if (ks_file_exists(ks_str_cstr(&path)))
+            ks_str_addf(&path, "%s/lib%s.so", dir, name);
+            if (is_file ? !ks_str_ends(name, ".a") : ks_file_exists(ks_str_cstr(&path)))
                 break;
             ks_str_clear(&path);
-            ks_str_addf(&path, "%s/lib%s.a", r->folders.v[k], r->libraries.v[i]);
+            if (is_file)
+                ks_str_addf(&path, "%s/%s", dir, name + 1);
+            else
+                ks_str_addf(&path, "%s/lib%s.a", dir, name);
             if (!ks_file_exists(ks_str_cstr(&path)))
                 continue;
             read_object(r, ks_str_cstr(&path));
@@ -202,8 +213,8 @@ static void read_words(struct reading *r, char *const *words, const bool *ours, 
         if (word[0] == '-' && word[1]) {
             r->nvcc |= is_only_nvccs(word, next);
             r->links &= !stops_before_link(word);
-            if ((ks_str_starts(word, "-L") || ks_str_starts(word, "-l")) && word[2])
-                read_value(r, word[1] == 'L' ? "-L" : "-l", word + 2);
+            if (strchr("Llx", word[1]) && word[2])
+                read_value(r, (const char[]){'-', word[1], '\0'}, word + 2);
             else if (takes_next(word) && next)
                 read_value(r, word, words[++i]);
         } else if (!read_response(r, word, depth)) {

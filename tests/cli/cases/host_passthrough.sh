@@ -29,6 +29,11 @@ goes nvcc -c a.cu
 goes nvcc -x cu -c noext
 goes gcc -x c -c noext
 goes g++ -x c++ -c noext
+goes g++ -xc++ -c noext
+goes gcc -xc -E -dD noext
+goes gcc -O2 -fassociative-math -c a.c
+goes gcc c.o -Xlinker -rpath -Xlinker /x -Wall -o program
+goes nvcc c.o -Xlinker -rpath,/x -o program
 goes nvcc --help
 goes nvcc -v __cmake_determine_cuda
 goes gcc -v
@@ -42,6 +47,8 @@ goes g++ c.o cxx.o -o program
 goes nvcc c.o k.o -o program
 goes nvcc c.o -Llib -lk -o program
 goes gcc c.o -Llib -lc1 -o program
+goes nvcc c.o -Llib -l:libk.a -o program
+goes gcc c.o -Llib -l:libc1.a -o program
 goes nvcc -dlink k.o -o d.o
 goes nvcc -lib c.o -o x.a
 echo c.o cxx.o >r.rsp; goes g++ @r.rsp -o program
