@@ -23,7 +23,8 @@ static bool is_probe(const char *path)
         cwd[0] = '\0';
     const char *const texts[] = {cwd, path};
     for (int i = 0; i < 2; i++)
-        if (strstr(texts[i], "TryCompile-") || strstr(texts[i], "/CompilerIdCUDA") || strstr(texts[i], "meson-private"))
+        if (strstr(texts[i], "TryCompile-") || strstr(texts[i], "/CMakeTmp") || strstr(texts[i], "/CompilerIdCUDA") ||
+            strstr(texts[i], "meson-private"))
             return true;
     return false;
 }

@@ -381,6 +381,8 @@ TEST(the_agent_stands_aside_where_it_must)
     check_aside(PARSE("-v", "__cmake_determine_cuda"), true, NULL);
     check_aside(PARSE("-c", "conftest.cu"), true, NULL);
     check_aside(PARSE("--keep", "-v", "CMakeCUDACompilerId.cu"), true, NULL);
+    check_aside(PARSE("-c", "b/CMakeFiles/CMakeTmp/src.cu"), true, NULL);
+    check_aside(PARSE("-c", "b/CMakeFiles/CMakeScratch/TryCompile-Ab1/src.cu"), true, NULL);
     check_aside(PARSE("a.cu", "-o", "a"), false, NULL);
     check_aside(PARSE("a.cu", "-odir", "d"), true, "another folder");
     check_aside(PARSE("-c", "-G", "a.cu"), false, NULL);
