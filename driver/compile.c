@@ -98,9 +98,7 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
     KS_AUTO_ARGS struct ks_args clean;
     ks_args_init(&clean);
     ks_call_take_out(call, nvcc, &clean);
-    /* with a wrong value nobody knows what was wanted: it is said wherever an agent would have spoken */
-    struct ks_stand_aside aside =
-        s->o_agent || bad_settings ? ks_stand_aside(c) : (struct ks_stand_aside){true, KS_STAT_PLAIN, NULL};
+    struct ks_stand_aside aside = ks_stand_aside_call(call);
     ks_say_quiet(s->quiet);
     ks_stats_use(s->dir);
     if (!aside.yes && !bad_settings && !ks_streq(s->policy_words, "off")) {

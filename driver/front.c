@@ -11,6 +11,7 @@
 #include "driver/nvcc.h"
 #include "driver/paths.h"
 #include "driver/say.h"
+#include "driver/stand_aside.h"
 #include "driver/stats.h"
 
 #include <errno.h>
@@ -87,6 +88,17 @@ static enum ks_code become_host_compiler(const struct ks_call *call, struct ks_e
     return ks_nvcc_exec(line.v, err);
 }
 
+/* Lines on which neither agent nor kscc has a word to say: builds that ask for the agent everywhere (KSCC_O_AGENT=1) probe,
+ * preprocess and compile C at nvcc's own cost. */
+static bool is_silent(const struct ks_call *call, enum ks_stat *ret_stat)
+{
+    struct ks_stand_aside aside = ks_stand_aside_call(call);
+    if (call->settings.show_commands || !aside.yes || aside.reason)
+        return false;
+    *ret_stat = aside.stat;
+    return true;
+}
+
 /* Comes back only when no other program could be become. */
 static int compile(const struct ks_call *call)
 {
@@ -99,11 +111,12 @@ static int compile(const struct ks_call *call)
         ks_stats_count(KS_STAT_CALLS);
     if (become_host_compiler(call, &err) != KS_OK || ks_call_find_nvcc(call, &nvcc, &err) != KS_OK)
         return fail(&err);
-    if (ks_call_asks(call)) {
+    enum ks_stat stat = KS_STAT_PLAIN;
+    if (ks_call_asks(call) && !is_silent(call, &stat)) {
         become_core(nvcc, call->argv, &err);
         ks_say_instead(&err, "compiling with nvcc only");
     }
-    ks_stats_count(KS_STAT_PLAIN);
+    ks_stats_count(stat);
     return become_nvcc(call, nvcc);
 }
 

@@ -108,3 +108,10 @@ struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c)
             return (struct ks_stand_aside){true, KS_STAT_ASIDE_STDIN, "the source comes from standard input"};
     return act;
 }
+
+/* With a wrong value nobody knows what was wanted: it is said wherever an agent would have spoken. */
+struct ks_stand_aside ks_stand_aside_call(const struct ks_call *call)
+{
+    bool asked = call->settings.o_agent || call->settings_code != KS_OK;
+    return asked ? ks_stand_aside(&call->cmdline) : (struct ks_stand_aside){true, KS_STAT_PLAIN, NULL};
+}

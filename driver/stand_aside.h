@@ -3,7 +3,7 @@
 
 /* When -O-agent is given but this command line gives the agent nothing to do: nvcc runs alone. */
 
-#include "driver/cmdline.h"
+#include "driver/call.h"
 #include "driver/stats.h"
 
 struct ks_stand_aside {
@@ -13,6 +13,8 @@ struct ks_stand_aside {
         *reason; /* NULL: say nothing, because a build system is only asking the compiler something.  Arena: the cmdline's */
 };
 struct ks_stand_aside ks_stand_aside(const struct ks_cmdline *c);
+/* The same for a call, whether or not it asks for an agent; KS_STAT_PLAIN: it does not. */
+struct ks_stand_aside ks_stand_aside_call(const struct ks_call *call);
 
 /* Whether the line compiles and links in one step. */
 bool ks_links(const struct ks_cmdline *c);

@@ -19,4 +19,10 @@ expect_no_err error
 n=$(grep -n 'execve(.*nvcc", \["/' trace | head -1 | cut -d: -f1)
 [ -n "$n" ] || fail "no nvcc after kscc"
 [ -n "${KSCC_SANITIZER_RUNTIME:-}" ] || [ "${n:-0}" -lt 120 ] || { fail "$n system calls before nvcc"; head -130 trace | cut -c1-120; }
+# Lines that are none of the agent's are nvcc's at that cost, also where it is asked for everywhere.
+echo 'int x;' >c.c; echo '__global__ void k() {}' >k.cu
+for line in --version "-E c.c" "-c c.c" "-E k.cu" "-dryrun -c k.cu" "-MM k.cu"; do
+  KSCC_O_AGENT=1 strace -qq -e trace=execve -o trace "$KSCC" $line >out 2>err
+  grep -q 'kscc-core' trace && fail "'$line' loads kscc-core"
+done
 true
