@@ -113,15 +113,17 @@ normal_text() {
     sed -E -e 's/tmpxft_[0-9a-f]{8}_[0-9a-f]{8}/tmpxft_PPPPPPPP_SSSSSSSS/g' -e 's/(SSSSSSSS-[0-9a-f]+)_[0-9a-f]+_(stdout|stderr)/\1_A_\2/g' \
         -e 's#/tmp/cc[A-Za-z0-9]{6}#/tmp/ccX#g' -e 's/(Compile time = )[0-9.]+ ms/\1N ms/'
 }
+# The contents of a file, without what differs from run to run, as a hash.
 fingerprint() {
-    if [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; then
-        objcopy --remove-section .note.gnu.build-id "$1" ../normal 2>/dev/null && normal_text <../normal | sha256sum
-    elif [[ $1 = *.csv ]]; then normal_text <"$1" | sed -E 's/[0-9]+\.[0-9]+/N/g' | sha256sum
-    else normal_text <"$1" | sha256sum
-    fi
+    local magic=
+    { IFS= read -r -d '' -n 4 magic <"$1"; } 2>/dev/null
+    if [ "$magic" = $'\x7fELF' ]; then objcopy --remove-section .note.gnu.build-id "$1" ../normal 2>/dev/null && normal_text <../normal
+    elif [[ $1 = *.csv ]]; then normal_text <"$1" | sed -E 's/[0-9]+\.[0-9]+/N/g'
+    else normal_text <"$1"
+    fi | sha256sum
 }
 run_with() { # run_with COMPILER RESULTS COMMAND USER; in a folder with nothing in it but earlier runs' leavings
-    chmod -R u+w .; find . -mindepth 1 -delete
+    find . -mindepth 1 -delete 2>/dev/null || { chmod -R u+w .; find . -mindepth 1 -delete; }
     cp -a "$fixtures" w
     cd w || return
     become "$4"
@@ -134,10 +136,12 @@ run_with() { # run_with COMPILER RESULTS COMMAND USER; in a folder with nothing 
         case $3 in *'2>&1'*) sed -i '/^kscc: /d' "$2.out" ;; esac
         [ ! -e host.log ] || sed -i '/^KSCC_O_AGENT=1$/d' host.log
     fi
-    { echo "-- stdout"; normal_text <"$2.out"; echo "-- stderr"; normal_text <"$2.err"; echo "-- files"; } >>"$2.all"
-    find . -printf '%P %y %m %l\n' | sort | normal_text >>"$2.all"
-    find . -type f -newer "$T/made" | sort | while IFS= read -r f; do echo "$(fingerprint "$f") $f"; done | normal_text >>"$2.all"
-    chmod -R u+w .; cd ..
+    { # few processes: this runs for every case and form
+        echo "-- stdout"; cat "$2.out"; echo "-- stderr"; cat "$2.err"; echo "-- files"
+        find . -printf '%P %y %m %l\n' -type f -newer "$T/made" -fprint0 ../new | sort
+        [ ! -s ../new ] || sort -z ../new | while IFS= read -r -d '' f; do echo "$(fingerprint "$f") $f"; done
+    } | normal_text >>"$2.all"
+    cd ..
 }
 # nvcc_does RESULTS AGAIN COMMAND USER: whether nvcc, as that user and called again, ever leaves the same.  Threads of nvcc write to one
 # stderr: some lines come in another order once in a while.
@@ -155,7 +159,7 @@ one() { # one NAME STATUS COMMAND
     mkdir "$dir"; [ -z "$owner" ] || chown "$owner" "$dir"
     cd "$dir" || return
     run_with "$NVCC" "$want" "$3" "$user"
-    status=$(sed -n '1s/status //p' "$want.all")
+    read -r _ status <"$want.all"
     if [ "$status" != "$2" ]; then
         echo "FAILED $1: nvcc itself ends with $status, expected $2"; sed 1,2d "$want.all" | head -5; result=failed
     else

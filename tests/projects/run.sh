@@ -2,7 +2,7 @@
 # Small projects of our own, built by each build system twice in the same folder, with nvcc and with kscc; objects, archives, libraries,
 # programs and dependency files must be equal, apart from the names of nvcc's temporary files and build ids.
 #
-#   run.sh KSCC cmake|cmake_launcher|ninja|meson|automake
+#   run.sh KSCC cmake|cmake_launcher|cmake_host|ninja|meson|automake
 #
 # A build system that is not installed skips its test, and says so (bootstrap installs them).  Closing line: N passed, N failed.
 set -u
@@ -51,6 +51,32 @@ build_cmake_launcher() {
     [ "$1" = "$NVCC" ] || launcher=(-DCMAKE_CUDA_COMPILER_LAUNCHER="$1")
     cmake_lists
     cmake -G Ninja -S . -B out -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES=80 -DCMAKE_CUDA_COMPILER="$NVCC" "${launcher[@]}" && ninja -C out
+}
+# C and C++ alone, with gcc's options and checks: the reference is gcc's build, and kscc gets KSCC_HOST=passthrough
+build_cmake_host() {
+    local cc=gcc cxx=g++
+    if [ "$1" != "$NVCC" ]; then cc=$1 cxx=$1; export KSCC_HOST=passthrough; fi
+    cat >CMakeLists.txt <<'C'
+cmake_minimum_required(VERSION 3.20)
+project(own LANGUAGES C CXX)
+include(CheckCCompilerFlag)
+check_c_compiler_flag(-Wshadow HAVE_WSHADOW)
+if(NOT HAVE_WSHADOW)
+  message(FATAL_ERROR "a flag of the compiler is said to be missing")
+endif()
+add_compile_options(-Wall -Wextra -fvisibility=hidden)
+add_library(both STATIC answer.c hello.cpp)
+set_target_properties(both PROPERTIES POSITION_INDEPENDENT_CODE ON C_STANDARD 11 C_EXTENSIONS OFF)
+add_executable(tell tell.c)
+target_link_libraries(tell both m)
+C
+    printf '#include <string>\nextern "C" int hello() { return (int)std::string("hello").size(); }\n' >hello.cpp
+    printf '#include <stdio.h>\nint answer(void);\nint hello(void);\nint main(void) { printf("%%d\\n", answer() + hello()); return 0; }\n' >tell.c
+    cmake -G Ninja -S . -B out -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" && ninja -C out && [ "$(out/tell)" = 47 ]
+    local status=$?
+    unset KSCC_HOST
+    rm -rf out/CMakeFiles/[0-9]* out/CMakeFiles/CMake*
+    return $status
 }
 # as PyTorch writes it
 build_ninja() {
@@ -116,7 +142,7 @@ build() { # build ROLE COMPILER
 }
 
 case $kind in
-cmake | cmake_launcher) need cmake; need ninja ;;
+cmake | cmake_launcher | cmake_host) need cmake; need ninja ;;
 ninja) need ninja ;;
 meson) need meson; need ninja ;;
 automake) need automake; need libtoolize; need autoreconf ;;
