@@ -150,6 +150,8 @@ static void apply(struct sink *s, const struct option *o, const char *value)
         note_arch(s, value);
         break;
     case STD:
+        if (ks_streq(value, "none")) /* the host compiler's own: near our default, and no dialect of clang's */
+            break;
         s->has_std = true;
         ks_args_addf(s->out, "-std=%s", value);
         break;

@@ -77,6 +77,7 @@ TEST(what_nvcc_defines)
     HAS(MAP("--extended-lambda"), "|-D__CUDACC_EXTENDED_LAMBDA__=1|");
     HAS(MAP("-G"), "|-D__CUDACC_DEBUG__=1|");
     HAS(MAP("-std=c++20"), "|-std=c++20|");
+    HAS(MAP("-std=none"), "|-std=c++17|");
     HAS(MAP("-ftemplate-depth", "2000"), "|-ftemplate-depth=2000|");
     HAS(MAP("-c"), "|-D__CUDACC_VER_MAJOR__=13|-D__CUDACC_VER_MINOR__=0|-D__CUDACC_VER_BUILD__=88|");
 }
