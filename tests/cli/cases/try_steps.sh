@@ -67,6 +67,8 @@ expect_err '--restart begins a new one'
 try --finish
 expect_status 0
 grep -q '^certificate .*1\.[0-9]*x modelled' out || fail "$(cat out)"
+run "$KSCC" trace stats .kscc/sittings/*
+grep -q '; 1 confirmed$' out && grep -qx 'ended       operator' out || fail "stats of a sitting with a certificate: $(cat out)"
 cp orig.cu unit.cu
 agent -c unit.cu -o unit.o
 expect_status 0
