@@ -26,7 +26,7 @@ template <class C> struct fa_consumer {
     uint32_t q_regs[C::Q_REGS ? 4 * C::Q_REGS : 1];
     fa_cursor<C, false> k;
     fa_cursor<C, true> v;
-    fa_ring<C::Q_SLOTS> q;
+    fa_ring<C::Q_FULL> q;
     uint32_t q_low; /* of the descriptor of Q, for LOOK */
     fa_softmax x;
     bool leaving = false; /* O of the tile before is being copied out of its Q slot */
@@ -44,6 +44,7 @@ template <class C> struct fa_consumer {
             o[i] = 0;
     }
 
+    __device__ __forceinline__ uint32_t q_slot() const { return C::Q_FULL == C::Q_SLOTS ? q.slot() : q.slot() % C::Q_SLOTS; }
     static __device__ __forceinline__ int lane() { return threadIdx.x & 31; }
     /* First row of this thread inside the row block; it has the eighth after it too. */
     static __device__ __forceinline__ int warp_row() { return (threadIdx.x & 127) / 32 * 16 + lane() / 4; }
@@ -75,7 +76,7 @@ template <class C> struct fa_consumer {
             v.seen = seen;
     }
     /* Once a tile, here and not in take_q(), which not every tile does: it must look uniform to ptxas. */
-    __device__ __forceinline__ void find_q() { q_low = (uint32_t)ks_wgmma_descriptor(sh.q(q.slot()), 16, 1024); }
+    __device__ __forceinline__ void find_q() { q_low = (uint32_t)ks_wgmma_descriptor(sh.q(q_slot()), 16, 1024); }
     __device__ __forceinline__ void take_turn()
     {
         if (C::ORDERED)
@@ -99,16 +100,16 @@ template <class C> struct fa_consumer {
     __device__ __forceinline__ uint32_t q_fragment(int i)
     {
         int row = (threadIdx.x & 127) / 32 * 16 + (lane() & 15);
-        return sh.q(q.slot()) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane() / 16) ^ (row & 7)) * 16;
+        return sh.q(q_slot()) + i / 4 * FA_ROWS * 128 + row * 128 + ((i % 4 * 2 + lane() / 16) ^ (row & 7)) * 16;
     }
     /* No more products with Q.  The slot waits for O, if that leaves through it. */
     __device__ __forceinline__ void release_q()
     {
         if (!C::STAGED_O)
-            arrive(sh.q_empty(q.slot()));
+            arrive(sh.q_empty(q_slot()));
     }
     /* The Q slot of the tile before this one. */
-    __device__ __forceinline__ int old_q() { return q.slot() < C::WARPGROUPS ? q.slot() + C::WARPGROUPS : q.slot() - C::WARPGROUPS; }
+    __device__ __forceinline__ int old_q() { return q_slot() < C::WARPGROUPS ? q_slot() + C::WARPGROUPS : q_slot() - C::WARPGROUPS; }
     /* Gives that slot back when O has left it; some time after store(), before Q advances once more. */
     __device__ __forceinline__ void release_old_q()
     {
@@ -125,12 +126,12 @@ template <class C> struct fa_consumer {
     __device__ __forceinline__ void pass_q()
     {
         ks_mbarrier_wait(sh.q_full(q.slot()), q.phase());
-        arrive(sh.q_empty(q.slot()));
+        arrive(sh.q_empty(q_slot()));
     }
 
     __device__ __forceinline__ void issue_qk()
     {
-        uint64_t a = C::LOOK ? 0 : ks_wgmma_descriptor(sh.q(q.slot()), 16, 1024);
+        uint64_t a = C::LOOK ? 0 : ks_wgmma_descriptor(sh.q(q_slot()), 16, 1024);
 #pragma unroll
         for (int i = 0; i < C::D / 16; i++) {
             constexpr int ROWS = FA_ROWS * 128;

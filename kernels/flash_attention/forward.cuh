@@ -9,7 +9,7 @@
  * Barriers (mbarrier; "full" completes by the bytes of the copies, "empty" by one arrival of each of the warps that read,
  * or of each of their threads):
  *
- *   q_full[s]   producer warp 0 -> one warpgroup       1 arrival + 64*D*2 bytes (0 without rows)
+ *   q_full[i]   producer warp 0 -> one warpgroup       1 arrival + 64*D*2 bytes (0 without rows); of slot i % Q_SLOTS
  *   q_empty[s]  that warpgroup -> producer warp 0      4 warps                            producer starts in parity 1 (free)
  *   k_full[s]   producer warp 1 -> all consumers       1 arrival + BLOCK_N*D*2 bytes
  *   k_empty[s]  all consumers -> producer warp 1       4 * WARPGROUPS warps               producer starts in parity 1
@@ -39,9 +39,10 @@ template <class C> __global__ void __launch_bounds__(C::THREADS, 1) fa_forward(c
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
     if (threadIdx.x == 0) {
-        for (int s = 0; s < C::Q_SLOTS; s++) {
+        for (int s = 0; s < C::Q_FULL; s++) {
             ks_mbarrier_init(sh.q_full(s), 1);
-            ks_mbarrier_init(sh.q_empty(s), 4);
+            if (s < C::Q_SLOTS)
+                ks_mbarrier_init(sh.q_empty(s), 4);
         }
         for (int s = 0; s < C::STAGES; s++) {
             ks_mbarrier_init(sh.k_full(s), 1);

@@ -31,7 +31,10 @@ struct fa_config {
     /* Q of the next tile is copied beside this one, for as many warpgroups as there is room for */
     static constexpr int Q_ROOM = (232448 - 2048 - 2 * STAGES * KV_BYTES) / Q_BYTES;
     static constexpr int Q_SLOTS = Q_ROOM < 2 * WARPGROUPS ? Q_ROOM : 2 * WARPGROUPS;
-    static constexpr int BARRIERS = 2 * Q_SLOTS + 4 * STAGES + 2 * FA_WORK_SLOTS + 1;
+    /* A slot that serves warpgroups in turn has a q_full for each: who waits for its own Q must not take the copy before, of
+     * another warpgroup and perhaps still on its way, for the phase it waits for (parities tell two neighbouring phases apart, not three). */
+    static constexpr int Q_FULL = Q_SLOTS % WARPGROUPS == 0 ? Q_SLOTS : Q_SLOTS * WARPGROUPS;
+    static constexpr int BARRIERS = Q_FULL + Q_SLOTS + 4 * STAGES + 2 * FA_WORK_SLOTS + 1;
     static constexpr int WORK_BYTES = FA_WORK_SLOTS * 16 * (1 + WARPGROUPS);
     static constexpr int SHARED_BYTES = 1024 + Q_SLOTS * Q_BYTES + 2 * STAGES * KV_BYTES + WORK_BYTES + 8 * BARRIERS;
     static_assert(D % 64 == 0 && BLOCK_N % 16 == 0 && WARPGROUPS >= 2 && WARPGROUPS <= 4, "tile");
@@ -59,8 +62,8 @@ template <class C> struct fa_shared {
     __device__ __forceinline__ uint32_t k(int s) const { return q(C::Q_SLOTS) + s * C::KV_BYTES; }
     __device__ __forceinline__ uint32_t v(int s) const { return k(C::STAGES) + s * C::KV_BYTES; }
     __device__ __forceinline__ uint32_t q_full(int s) const { return barriers + 8 * s; }
-    __device__ __forceinline__ uint32_t q_empty(int s) const { return q_full(C::Q_SLOTS + s); }
-    __device__ __forceinline__ uint32_t k_full(int s) const { return q_full(2 * C::Q_SLOTS + s); }
+    __device__ __forceinline__ uint32_t q_empty(int s) const { return q_full(C::Q_FULL + s); }
+    __device__ __forceinline__ uint32_t k_full(int s) const { return q_full(C::Q_FULL + C::Q_SLOTS + s); }
     __device__ __forceinline__ uint32_t k_empty(int s) const { return k_full(C::STAGES + s); }
     __device__ __forceinline__ uint32_t v_full(int s) const { return k_full(2 * C::STAGES + s); }
     __device__ __forceinline__ uint32_t v_empty(int s) const { return k_full(3 * C::STAGES + s); }

@@ -7,15 +7,16 @@ template <class C> static __device__ __forceinline__ void fa_produce_q(const fa_
 {
     fa_feed<C, false> feed(sh.work, sh.t_full(0), sh.t_empty(0));
     fa_ring<C::Q_SLOTS> ring;
+    fa_ring<C::Q_FULL> barriers;
     for (;;) {
         fa_work<C> work = feed.next();
         fa_tile tile = work.tile();
         if (tile.blocks == 0)
             break;
 #pragma unroll 1
-        for (int w = 0; w < C::WARPGROUPS; w++, ring.advance()) { /* a warpgroup without rows has its turn too */
+        for (int w = 0; w < C::WARPGROUPS; w++, ring.advance(), barriers.advance()) { /* a warpgroup without rows has its turn too */
             fa_rows rows = work.rows(w);
-            uint32_t bar = sh.q_full(ring.slot());
+            uint32_t bar = sh.q_full(C::Q_FULL == C::Q_SLOTS ? ring.slot() : barriers.slot());
             ks_mbarrier_wait(sh.q_empty(ring.slot()), ring.phase() ^ 1);
             ks_mbarrier_arrive_expect(bar, rows.blocks ? C::Q_BYTES : 0);
             for (int c = 0; rows.blocks && c < C::D / 64; c++)
