@@ -1,14 +1,16 @@
 /* Host side of all architectures: argument checks, tensor maps, launch.  Tensor maps are built for every call and travel as kernel parameters. */
 #pragma once
+#include "kernels/flash_attention/counter.cuh"
 #include "kernels/flash_attention/flash_attention.h"
 #include "kernels/flash_attention/params.cuh"
 #include "kernels/flash_attention/plain.cuh"
 #include <cudaTypedefs.h>
 
-static unsigned int fa_launches; /* of all instances; any number of threads may call */
-
 /* K and V of a section of a causal call: what stays in the 50 or 60 MB of L2 beside Q and O */
 static constexpr int64_t FA_SECTION_BYTES = 32 << 20;
+
+/* Most tiles, row blocks of a group and groups of a call, and most rows of Q and K together: what is counted in 32 bits. */
+static constexpr int64_t FA_MOST = INT32_MAX / 4;
 
 static bool fa_valid(const struct flash_attention_args *a)
 {
@@ -101,18 +103,17 @@ static cudaError_t fa_launch_as(void (*kernel)(fa_params), int major, const stru
     s->group_heads = a->heads_q / a->heads_kv;
     s->row_blocks = (int)(((int64_t)a->seqlen_q + C::ROWS - 1) / C::ROWS);
     s->key_blocks = (int)(((int64_t)a->seqlen_k + C::BLOCK_N - 1) / C::BLOCK_N);
-    int64_t tiles = ((int64_t)s->group_heads * s->row_blocks + C::WARPGROUPS - 1) / C::WARPGROUPS;
-    int64_t groups = (int64_t)a->batch * a->heads_kv, all = tiles * groups;
-    if (all > INT32_MAX / 2 || (int64_t)a->seqlen_k + a->seqlen_q > INT32_MAX / 2)
+    int64_t units = (int64_t)s->group_heads * s->row_blocks, groups = (int64_t)a->batch * a->heads_kv;
+    int64_t tiles = (units + C::WARPGROUPS - 1) / C::WARPGROUPS;
+    if (units > FA_MOST || groups > FA_MOST || tiles * groups > FA_MOST || (int64_t)a->seqlen_k + a->seqlen_q > FA_MOST)
         return cudaErrorInvalidValue;
     s->group_tiles = (int)tiles;
     s->groups = (int)groups;
-    s->whole = s->tiles = (int)all;
+    s->whole = s->tiles = (int)(tiles * groups);
     if (!C::CAUSAL)
         fa_cut_tail<C>(s, sm_count);
     int64_t kv_bytes = (int64_t)a->seqlen_k * C::D * 4, section = FA_SECTION_BYTES / kv_bytes;
     s->section = (int)(section < 1 ? 1 : section > groups ? groups : section);
-    s->counter = __atomic_fetch_add(&fa_launches, 1, __ATOMIC_RELAXED) % FA_COUNTERS;
     p.q_at = a->q;
     p.q_batch = a->q_stride.batch;
     p.q_row = a->q_stride.row;
@@ -140,6 +141,9 @@ static cudaError_t fa_launch_as(void (*kernel)(fa_params), int major, const stru
     if (!fast)
         return fa_launch_plain<typename C::T, C::D>(a, stream);
 
+    int grid;
+    if ((e = fa_choose_counter(s, sm_count, stream, &grid)) != cudaSuccess)
+        return e;
     e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, C::SHARED_BYTES);
     if (e != cudaSuccess)
         return e;
@@ -147,7 +151,7 @@ static cudaError_t fa_launch_as(void (*kernel)(fa_params), int major, const stru
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(s->tiles < sm_count ? s->tiles : sm_count);
+    config.gridDim = dim3(grid);
     config.blockDim = dim3(C::THREADS);
     config.dynamicSmemBytes = C::SHARED_BYTES;
     config.stream = stream;

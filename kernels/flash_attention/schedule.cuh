@@ -11,7 +11,8 @@
  *           heaviest tiles come first.  With TURNED a CTA gives every other tile to its warpgroups the other way round: who
  *           had the most keys then has the fewest, and the rings let those that are ahead begin their next tile.
  *
- * CTA i starts with tile i and then draws the next from a counter in device memory.
+ * CTA i starts with tile i and then draws the next from a counter in device memory, which nobody else draws from, or else has no
+ * second tile (counter.cuh).
  *
  * One thread of the producer warpgroup draws and decodes; the others read what it leaves in shared memory (fa_work).
  */
@@ -27,11 +28,11 @@ static constexpr int FA_WORK_SLOTS = 3; /* a reader holds the tile it is on, may
  * enough for the answer from memory to come in time. */
 static constexpr int FA_WANT_BLOCKS = 2;
 
-/* Counter of one launch, back to zero when its last CTA ends.  Launches in flight at once use different ones. */
+/* Counter of one launch, back to zero when its last CTA ends.  Who may share one: counter.cuh. */
 struct fa_counter {
     unsigned int next, ended;
 };
-static constexpr unsigned int FA_COUNTERS = 8192;
+static constexpr unsigned int FA_COUNTERS = 1 << 17; /* 1 MB */
 static __device__ fa_counter fa_counters[FA_COUNTERS];
 
 struct fa_shape {

@@ -4,7 +4,14 @@
  * exponentiated against it without looking for their maximum: where a score exceeds m, P is larger than 1, which costs no
  * precision (floating point) as long as nothing overflows, and the row sum, needed anyway, shows when that comes near.  Only then
  * the scores are computed again (forward.cuh), exponentiated against the block's own maximum, and what was accumulated is
- * rescaled.  So the usual block has neither a search for the maximum nor a rescaling, and its exponentials start at once. */
+ * rescaled.  So the usual block has neither a search for the maximum nor a rescaling, and its exponentials start at once.
+ *
+ * How far that goes (flash_attention.h promises a part of it).  m is rounded to fp32, s * scale - m is not: of a block's own maximum
+ * that leaves a number t, |t| <= 2^(e-24) for |m| < 2^(e+1), the same for all scores of the row.  It cancels against l as long as
+ * 2^t does not leave what P can hold: with fp16 |t| <= 4, |m| < 2^27; with bf16 |t| <= 32, |m| < 2^30.  From |m| = 2^31 on P of
+ * the maximum can be 0 or infinite; a first reference that far below what follows makes NaN when O, infinite, is rescaled by
+ * 0.  Subtracting before scaling would cost an instruction a score.
+ * P V: up to 4 FA_LIMIT in each row and block, so O stays finite while 4 FA_LIMIT |V| blocks does. */
 #pragma once
 #include "kernels/ptx/math.cuh"
 
@@ -98,8 +105,8 @@ template <int N> static __device__ __forceinline__ void fa_softmax_first(float (
     x.l[1] = part[2] + part[3];
 }
 
-/* Later blocks, after all exponentials.  False, for the whole warp, when they must be done again with fa_softmax_again. */
-/* together: by the sum of both rows, which is above the limit a little sooner and one comparison less. */
+/* Later blocks, after all exponentials.  False, for the whole warp, when they must be done again with fa_softmax_again.
+ * together: by the sum of both rows, which is above the limit a little sooner and one comparison less. */
 template <typename T> static __device__ __forceinline__ bool fa_softmax_fits(const float (&part)[4], bool together)
 {
     if (together)

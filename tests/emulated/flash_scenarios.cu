@@ -21,7 +21,7 @@
  *
  * --full: all queries; heads and batch as above.  --take: every Nth case from the Ith on.  One line a case on stdout,
  * tab-separated. */
-#include "tests/emulated/flash_host.cuh"
+#include "tests/emulated/flash_emulated.h"
 #include "tests/gpu/flash_cases.h"
 
 #include <algorithm>

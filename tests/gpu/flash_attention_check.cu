@@ -2,14 +2,17 @@
  * the kernel.
  *
  *     flash_attention_check [scenarios.tsv]    all scenarios, ragged and strided cases, distributions, refusals, repeatability
- *     flash_attention_check --small            a few small cases of every instance, for compute-sanitizer
+ *     flash_attention_check --small [N]        a few small cases of every instance, for compute-sanitizer; every Nth of them
+ *
+ * FA_VERBOSE=1 in the environment: a line for every case (tests/hopper/correctness.sh).
  *
  * Rule for O: max and mean error at most twice those of a reference that rounds P = softmax(...) and O to the type and is exact
  * otherwise (fp32 sums), plus a floor: for the maximum, half a unit in the last place of the largest |O|; LSE within
- * 1e-4 (relative above 1).  Every output starts as NaN; every element must be written and nothing beside them.  For large cases
- * the values of sampled rows are compared.  Last line: "N passed, N failed". */
+ * 1e-4 (relative above 1).  Every output starts as NaN; every element must be written, finite, and nothing beside them.  Of cases of more
+ * than 4 million scores in all, 192 rows have their values compared, the first and the last among them.  Last line: "N passed, N failed". */
 #include "kernels/flash_attention/flash_attention.h"
 #include "tests/gpu/flash_cases.h"
+#include "tests/gpu/flash_refusals.h"
 #include <algorithm>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -292,10 +295,10 @@ static void run_case(const struct test_case *t)
         printf("FAILED ");
     if (!ok || getenv("FA_VERBOSE"))
         printf("%s D%d %d/%d B%d Sq%d Sk%d causal%d %s gap%d off%d hf%d scale%g: max %.3g (%.3g) mean %.3g (%.3g) lse %.3g written "
-               "%llu of %lld nan %llu\n",
+               "%llu of %lld nan %llu rows %d of %lld\n",
                t->dtype ? "fp16" : "bf16", t->dim, t->heads_q, t->heads_kv, t->batch, t->seqlen_q, t->seqlen_k, t->causal,
                distribution_name[t->dist], t->gap, t->offset, t->heads_first, t->scale, max_kernel, max_round, mean_kernel, mean_round,
-               lse, host_count[0], (long long)elements, host_count[1]);
+               lse, host_count[0], (long long)elements, host_count[1], samples, (long long)rows);
     fflush(stdout);
 }
 
@@ -321,26 +324,23 @@ static void run_scenarios(const char *path)
 static void expect(bool ok, const char *what)
 {
     ok ? passed++ : failed++;
-    if (!ok)
-        printf("FAILED %s\n", what);
+    if (!ok || getenv("FA_VERBOSE"))
+        printf("%s%s\n", ok ? "" : "FAILED ", what);
 }
 
 static void run_refusals(void)
 {
     struct test_case t = {0, 64, 4, 2, 2, 100, 100, 0, NORMAL, 0, 0, 0, 1, 0};
     int64_t n;
-    struct flash_attention_args good = setup(&t, &n), a;
-    auto refused = [&] { return flash_attention_forward(&a, 0) == cudaErrorInvalidValue; };
-    expect(flash_attention_forward(NULL, 0) == cudaErrorInvalidValue, "NULL args are refused");
-    a = good, a.q = NULL, expect(refused(), "NULL q is refused");
-    a = good, a.o = NULL, expect(refused(), "NULL o is refused");
-    a = good, a.head_dim = 96, expect(refused(), "head_dim 96 is refused");
-    a = good, a.heads_q = 3, expect(refused(), "heads_q 3 with heads_kv 2 is refused");
-    a = good, a.seqlen_k = 0, expect(refused(), "seqlen_k 0 is refused");
-    a = good, a.batch = 0, expect(refused(), "batch 0 is refused");
-    a = good, a.dtype = (enum flash_attention_dtype)2, expect(refused(), "dtype 2 is refused");
-    a = good, a.causal = 2, expect(refused(), "causal 2 is refused");
-    a = good, a.k = (const char *)a.k + 1, expect(refused(), "an odd pointer is refused");
+    struct flash_attention_args good = setup(&t, &n);
+    expect(flash_attention_forward(NULL, 0) == cudaErrorInvalidValue, "refused: args = NULL");
+    for (int i = 0; i < n_refusals; i++) {
+        struct flash_attention_args a = good;
+        char what[100];
+        refusals[i].spoil(&a);
+        snprintf(what, sizeof what, "refused: %s", refusals[i].what);
+        expect(flash_attention_forward(&a, 0) == cudaErrorInvalidValue, what);
+    }
     CUDA(cudaDeviceSynchronize());
     unsigned long long *count = (unsigned long long *)arena(5, 64), written;
     CUDA(cudaMemset(count, 0, 64));
@@ -377,7 +377,10 @@ static void run_repeats(int runs)
             CUDA(cudaMemsetAsync(a.o, 0xff, bytes, 0));
         }
         CUDA(cudaMemcpy(different, count, 16, cudaMemcpyDeviceToHost));
-        expect(different[0] == 0, "repeated runs give equal bits");
+        char what[100];
+        snprintf(what, sizeof what, "%d equal runs: %s D%d causal%d B%d Sq%d Sk%d %d/%d", runs, t.dtype ? "fp16" : "bf16", t.dim, t.causal, t.batch,
+                 t.seqlen_q, t.seqlen_k, t.heads_q, t.heads_kv);
+        expect(different[0] == 0, what);
         if (different[0])
             printf("D%d causal%d dtype%d: %llu words in %d runs, the first is word %llu\n", t.dim, t.causal, t.dtype, different[0],
                    runs, different[1]);
@@ -387,13 +390,14 @@ static void run_repeats(int runs)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--small") == 0) {
-        for (int i = 0; i < 24; i++) { /* one tile a multiprocessor, then several */
+        int every = argc > 2 ? std::max(1, atoi(argv[2])) : 1;
+        for (int i = 0; i < 24; i += every) { /* one tile a multiprocessor, then several */
             struct test_case t = {i / 6 % 2, 64 << i % 3, 4, 2, 1, 200, 333, i / 3 % 2, NORMAL, 0, 0, 0, 1, 0};
             if (i >= 12)
                 t.heads_q = 32, t.heads_kv = 4, t.batch = 8, t.seqlen_q = t.seqlen_k = 130;
             run_case(&t);
         }
-        for (int i = 0; i < 4; i++) { /* the same for the instances for many keys */
+        for (int i = 0; every == 1 && i < 4; i++) { /* the same for the instances for many keys */
             struct test_case t = {i / 2, 64, 64, 8, 3, 65, 12300, i % 2, NORMAL, 0, 0, 0, 1, 0};
             run_case(&t);
         }

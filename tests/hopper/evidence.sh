@@ -24,6 +24,10 @@ for row in all "type bf16" "type fp16"; do
     check "the README has $row: $means" $?
 done
 
+torn=$(awk '/^\|/ { if (!inside++ && (getline below) > 0 && below !~ /^\| *---/) print FNR - 1 } !/^\|/ { inside = 0 }' $here/README.md | tr '\n' ' ')
+[ -z "$torn" ]
+check "every table of the README has a head (lines without: $torn)" $?
+
 python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' $here/trace/sitting_h200.tar.xz "$work/trace"
 check "the trace unpacks" $?
 set -- "$work"/trace/s/store/sittings/*
@@ -39,7 +43,9 @@ device = events[0]["device"]
 assert device["kind"] == "cuda" and device["name"] == "NVIDIA H200" and not device["modelled"], device
 proposals = {e["candidate"]: e for e in events if e["ev"] == "proposal"}
 verdicts = [e for e in events if e["ev"] == "verdict"]
-assert len(verdicts) == len(proposals) == json.load(open(work + "/stats"))["trials"] == 5
+stats = json.load(open(work + "/stats"))
+assert len(verdicts) == len(proposals) == stats["trials"] == 5
+assert stats["confirmed"] == 1 and stats["stopped_by"] == "operator", stats
 accepted = [e for e in verdicts if e["verdict"]["outcome"] == "accepted"]
 for e in verdicts:
     p = proposals[e["candidate"]]

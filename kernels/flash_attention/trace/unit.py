@@ -14,7 +14,7 @@ Every replacement has to find its text, or this fails.
 import os, re, sys
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../../../"
-PASTED = set()
+PASTED = {"kernels/flash_attention/counter.cuh"}  # the entry has a counter of its own
 
 
 def paste(path):
@@ -45,6 +45,7 @@ def kernel():
                 "static cudaError_t fa_prepare(void (*kernel)(fa_params), int major, const struct flash_attention_args *a, fa_params *ret,\n"
                 "                              int *ret_grid)")
     t = replace(t, "        return fa_launch_plain<typename C::T, C::D>(a,", "\n", "        return cudaErrorInvalidValue;\n")
+    t = replace(t, "    int grid;\n", "        return e;\n", "")
     t = replace(t, "    cudaLaunchAttribute early = {};", "    return cudaLaunchKernelEx(&config, kernel, p);",
                 "    *ret = p;\n    *ret_grid = s->tiles < sm_count ? s->tiles : sm_count;\n    return cudaSuccess;")
     t = replace(t, "/* One instance of the kernel. */\ntemplate <class C> static cudaError_t fa_launch(", "\n}\n", "")
@@ -52,8 +53,6 @@ def kernel():
     t = replace(t, "static constexpr unsigned int FA_COUNTERS", "fa_counters[FA_COUNTERS];\n", "")
     t = replace(t, "    unsigned int counter;", "\n", "    fa_counter *counter;\n")
     t = replace(t, "    fa_counter *counter = &fa_counters[s.counter]", "\n", "    fa_counter *counter = s.counter;\n")
-    t = replace(t, "static unsigned int fa_launches;", "\n", "")
-    t = replace(t, "    s->counter = __atomic_fetch_add", "\n", "")
     t = replace(t, "template <typename T> static __device__ constexpr float FA_LIMIT", "FA_LIMIT<__half> = 8192.0f;\n",
                 "template <typename T> struct fa_limit {\n    static constexpr float value = 1.0e18f; /* bf16 */\n};\n")
     return t.replace("FA_LIMIT<T>", "fa_limit<T>::value").rstrip()
