@@ -1,6 +1,7 @@
 #include "base/str.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void ks_str_init(struct ks_str *s)
@@ -96,6 +97,14 @@ bool ks_str_starts(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool ks_str_starts_one(const char *s, const char *const *prefixes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ks_str_starts(s, prefixes[i]))
+            return true;
+    return false;
+}
+
 bool ks_str_ends(const char *s, const char *suffix)
 {
     size_t n = strlen(s), m = strlen(suffix);
@@ -158,6 +167,17 @@ void ks_args_add_all(struct ks_args *a, char *const *argv)
 {
     for (; *argv; argv++)
         ks_args_add(a, *argv);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void ks_args_sort(struct ks_args *a, size_t from)
+{
+    if (a->n > from)
+        qsort(a->v + from, a->n - from, sizeof(*a->v), by_bytes);
 }
 
 void ks_args_quote(struct ks_str *out, char *const *argv)

@@ -33,6 +33,7 @@ void ks_str_vaddf(struct ks_str *s, const char *fmt, va_list ap) KS_PRINTF(2, 0)
 void ks_str_reserve(struct ks_str *s, size_t extra_bytes);
 
 bool ks_str_starts(const char *s, const char *prefix);
+bool ks_str_starts_one(const char *s, const char *const *prefixes, size_t n);
 bool ks_str_ends(const char *s, const char *suffix);
 bool ks_streq(const char *a, const char *b); /* NULL equals NULL only */
 
@@ -69,6 +70,7 @@ void ks_args_release(struct ks_args *a);
 void ks_args_add(struct ks_args *a, const char *arg);
 void ks_args_addf(struct ks_args *a, const char *fmt, ...) KS_PRINTF(2, 3);
 void ks_args_add_all(struct ks_args *a, char *const *argv); /* argv NULL-terminated */
+void ks_args_sort(struct ks_args *a, size_t from);          /* by bytes; the words in front of `from` stay */
 void ks_args_quote(struct ks_str *out, char *const *argv);  /* POSIX shell quoting, for display only */
 
 #endif

@@ -14,13 +14,9 @@ static bool values_begin(const struct ks_item *item, const char *const *prefixes
 {
     const char **parts = NULL;
     size_t n_parts = item->value ? ks_list_split(item->value, arena, &parts) : 0;
-    for (size_t i = 0; i < n_parts; i++) {
-        bool known = false;
-        for (size_t k = 0; k < n; k++)
-            known |= ks_str_starts(parts[i], prefixes[k]);
-        if (!known)
+    for (size_t i = 0; i < n_parts; i++)
+        if (!ks_str_starts_one(parts[i], prefixes, n))
             return false;
-    }
     return true;
 }
 

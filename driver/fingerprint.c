@@ -101,17 +101,25 @@ static char *plan_value(const struct reader *r, const char *name)
     return p ? ks_xstrndup(p + key.len, strcspn(p + key.len, "\n")) : NULL;
 }
 
-static enum ks_code add_stat(struct reader *r, const char *path, struct ks_err *err)
+enum ks_code ks_fingerprint_stat(const char *path, struct ks_str *out, time_t *ret_changed, struct ks_err *err)
 {
     struct stat st;
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     if (stat(path, &st) < 0)
         return ks_fail_errno(err, KS_ERR_NOT_FOUND, "cannot find '%s'", path);
-    if (time(NULL) - st.st_ctime < SETTLED_S)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' has just been changed", path);
-    ks_str_addf(&text, "%s %llu %llu %lld %lld.%09ld %lld.%09ld", path, (unsigned long long)st.st_dev,
+    ks_str_addf(out, "%s %llu %llu %lld %lld.%09ld %lld.%09ld", path, (unsigned long long)st.st_dev,
                 (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
                 (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+    *ret_changed = st.st_ctime;
+    return KS_OK;
+}
+
+static enum ks_code add_stat(struct reader *r, const char *path, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    time_t changed;
+    KS_TRY(ks_fingerprint_stat(path, &text, &changed, err));
+    if (time(NULL) - changed < SETTLED_S)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' has just been changed", path);
     ks_hash_update_field(&r->hash, ks_str_cstr(&text), text.len);
     add_portable(r, path, strlen(path));
     return ks_program_sample(path, &r->portable, err);
@@ -298,11 +306,6 @@ static enum ks_code read_plan(struct reader *r, struct ks_err *err)
 
 /* ---- the preprocessor ----------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Where lines come from may be elsewhere; all else in the text may not. */
 static void add_preprocessed_text(struct reader *r, const struct ks_str *text)
 {
@@ -337,7 +340,7 @@ static enum ks_code add_preprocessed(struct reader *r, const char *dir, struct k
     closedir(d);
     if (names.n < 2)
         return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot find what the preprocessor makes");
-    qsort(names.v, names.n, sizeof(char *), by_name);
+    ks_args_sort(&names, 0);
     for (size_t i = 0; i < names.n; i++) {
         KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
         ks_path_join(&path, dir, names.v[i]);
@@ -406,10 +409,8 @@ static bool compilers_read(const char *variable)
                                         "PWD=",
                                         "QT_",
                                         "SDKROOT="};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (ks_str_starts(variable, names[i]))
-            return !ks_str_starts(variable, "NVCC_PREPEND_FLAGS=") && !ks_str_starts(variable, "NVCC_APPEND_FLAGS=");
-    return false;
+    return ks_str_starts_one(variable, names, sizeof(names) / sizeof(names[0])) &&
+           !ks_str_starts(variable, "NVCC_PREPEND_FLAGS=") && !ks_str_starts(variable, "NVCC_APPEND_FLAGS=");
 }
 
 static void add_variables(struct reader *r)
@@ -419,8 +420,7 @@ static void add_variables(struct reader *r)
     for (size_t i = 0; environ[i]; i++)
         if (compilers_read(environ[i]))
             ks_args_add(&list, environ[i]);
-    if (list.n)
-        qsort(list.v, list.n, sizeof(char *), by_name);
+    ks_args_sort(&list, 0);
     for (size_t i = 0; i < list.n; i++) {
         ks_hash_update_field(&r->hash, list.v[i], strlen(list.v[i]));
         if (!ks_variable_is_of_messages(list.v[i]))

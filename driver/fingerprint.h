@@ -20,10 +20,16 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <time.h>
+
 /* line: as ks_cmdline_build_argv() makes it, "... -c INPUT -o OUTPUT ..."; input_index: of INPUT; root: ks_root_of().  rule: gets
  * the make rule of `nvcc -M`.  Errors: KS_ERR_UNSUPPORTED, KS_ERR_BUILD (nvcc or its preprocessor fails), KS_ERR_IO. */
 KS_NODISCARD enum ks_code ks_fingerprint(char *const *line, size_t input_index, const char *root, char ret_hex[65],
                                          char ret_portable[65], struct ks_str *rule, struct ks_err *err);
+
+/* Appends what tells a program of this machine from what was there before: path, device, inode, size, times of contents and of
+ * the inode.  ret_changed: the latter.  Errors: KS_ERR_NOT_FOUND. */
+KS_NODISCARD enum ks_code ks_fingerprint_stat(const char *path, struct ks_str *out, time_t *ret_changed, struct ks_err *err);
 
 /* ---- what is refused (fingerprint_words.c) -------------------------------------------------------------------------- */
 

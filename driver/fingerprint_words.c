@@ -85,14 +85,6 @@ static const char *const refused[] = {"-fprofile",
                                       "-mlto",
                                       "-Xclang"};
 
-static bool begins_with_one_of(const char *word, const char *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (ks_str_starts(word, list[i]))
-            return true;
-    return false;
-}
-
 static bool takes_next(const char *word)
 {
     static const char *const names[] = {"-o", "-x", "-isystem", "-iquote", "-include", "-idirafter", "-D", "-U", "-I"};
@@ -106,8 +98,8 @@ static enum ks_code check_host(const struct ks_args *words, struct ks_err *err)
 {
     for (size_t i = 1; i < words->n; i++) {
         const char *w = words->v[i];
-        bool known_word = w[0] != '-' ? w[0] != '@' : begins_with_one_of(w, known, sizeof(known) / sizeof(known[0]));
-        if (!known_word || begins_with_one_of(w, refused, sizeof(refused) / sizeof(refused[0])))
+        bool known_word = w[0] != '-' ? w[0] != '@' : ks_str_starts_one(w, known, sizeof(known) / sizeof(known[0]));
+        if (!known_word || ks_str_starts_one(w, refused, sizeof(refused) / sizeof(refused[0])))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' may read or write files of its own", w);
         i += takes_next(w);
     }

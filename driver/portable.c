@@ -83,20 +83,12 @@ enum ks_code ks_program_sample(const char *path, struct ks_hash *h, struct ks_er
 
 /* ---- words ---------------------------------------------------------------------------------------------------------- */
 
-static bool begins_with_one(const char *text, const char *const *prefixes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (ks_str_starts(text, prefixes[i]))
-            return true;
-    return false;
-}
-
 bool ks_variable_is_of_messages(const char *variable)
 {
     static const char *const names[] = {
         "LANG",         "LC_",       "TERM=", "NO_COLOR=", "GCC_COLORS=", "GCC_URLS=", "QT_", "CUDA_VISIBLE_DEVICES=",
         "CUDA_DEVICE_", "CUDA_CACHE"};
-    return begins_with_one(variable, names, sizeof(names) / sizeof(names[0]));
+    return ks_str_starts_one(variable, names, sizeof(names) / sizeof(names[0]));
 }
 
 bool ks_word_tells_paths(const char *word)
@@ -119,5 +111,5 @@ bool ks_word_tells_paths(const char *word)
                                         "-src-in-ptx"};
     if (strstr(word, ",-g") || strstr(word, "=-g")) /* passed on to the host compiler */
         return true;
-    return begins_with_one(word, names, sizeof(names) / sizeof(names[0])) && !ks_str_starts(word, "-gencode");
+    return ks_str_starts_one(word, names, sizeof(names) / sizeof(names[0])) && !ks_str_starts(word, "-gencode");
 }
