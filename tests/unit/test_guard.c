@@ -77,35 +77,48 @@ static const char table_text[] =
 
 struct bench {
     char *dir;
-    struct ks_str guard, main, exe;
+    struct ks_str guard, main, table, exe; /* table: compiled main */
 };
 
-/* What the table says of a dispatcher's text; "" when it does not compile or crashes. */
-static void judge(struct bench *b, const struct ks_str *text, struct ks_str *out)
+enum finding { ALL_RIGHT, SOME_WRONG, CRASHES, NO_PROGRAM };
+
+/* What the table says of a dispatcher's text; out: its words, or the compiler's. */
+static enum finding judge(struct bench *b, const struct ks_str *text, struct ks_str *out)
 {
     struct ks_err err;
     ks_str_clear(out);
     CHECK_OK(ks_file_write_atomic(b->guard.data, text->data, text->len, 0644, &err));
-    char *const cc[] = {"gcc", "-O0", "-w", b->guard.data, b->main.data, "-o", b->exe.data, "-lm", NULL};
+    char *const cc[] = {"gcc",       "-O0", "-w", "-Werror=implicit-function-declaration", b->guard.data, b->table.data, "-o",
+                        b->exe.data, "-lm", NULL};
     char *const run[] = {b->exe.data, NULL};
-    if (ks_tool_run(cc, NULL, &err) != KS_OK || ks_tool_run(run, out, &err) != KS_OK) {
-        ks_str_clear(out);
+    if (ks_tool_run(cc, NULL, &err) != KS_OK) {
         ks_str_addf(out, "%s\n", err.message);
+        return NO_PROGRAM;
     }
+    if (ks_tool_run(run, out, &err) != KS_OK) {
+        ks_str_addf(out, "%s\n", err.message);
+        return CRASHES;
+    }
+    return strstr(ks_str_cstr(out), "calls, all right")    ? ALL_RIGHT
+           : strstr(ks_str_cstr(out), "calls, some wrong") ? SOME_WRONG
+                                                           : CRASHES;
 }
 
 static void bench_open(struct bench *b, struct ks_str *text)
 {
     struct ks_err err;
     KS_AUTO_JSON struct ks_json *j = NULL;
-    *b = (struct bench){.guard = KS_STR_INIT, .main = KS_STR_INIT, .exe = KS_STR_INIT};
+    *b = (struct bench){.guard = KS_STR_INIT, .main = KS_STR_INIT, .table = KS_STR_INIT, .exe = KS_STR_INIT};
     CHECK_OK(ks_json_parse(contract_text, strlen(contract_text), "contract", &j, &err));
     CHECK_OK(ks_emit_dispatcher(&signature, j, "original_symbol", "candidate_symbol", "sm_90a", "default", text, &err));
     CHECK_OK(ks_dir_make_temp("test-guard", &b->dir, &err));
     ks_path_join(&b->guard, b->dir, "guard.c");
     ks_path_join(&b->main, b->dir, "main.c");
+    ks_path_join(&b->table, b->dir, "main.o");
     ks_path_join(&b->exe, b->dir, "program");
     CHECK_OK(ks_file_write_atomic(b->main.data, table_text, strlen(table_text), 0644, &err));
+    char *const cc[] = {"gcc", "-O0", "-w", "-c", b->main.data, "-o", b->table.data, NULL};
+    CHECK_OK(ks_tool_run(cc, NULL, &err));
 }
 
 static void bench_close(struct bench *b)
@@ -115,6 +128,7 @@ static void bench_close(struct bench *b)
     free(b->dir);
     ks_str_release(&b->guard);
     ks_str_release(&b->main);
+    ks_str_release(&b->table);
     ks_str_release(&b->exe);
 }
 
@@ -123,8 +137,7 @@ TEST(both_sides_of_every_boundary_take_the_right_path)
     struct bench b;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT, out = KS_STR_INIT;
     bench_open(&b, &text);
-    judge(&b, &text, &out);
-    CHECK(strstr(ks_str_cstr(&out), "calls, all right") != NULL);
+    CHECK_INT(judge(&b, &text, &out), ALL_RIGHT);
     printf("%s", ks_str_cstr(&out));
     bench_close(&b);
 }
@@ -166,7 +179,7 @@ TEST(a_changed_guard_is_caught)
 {
     struct bench b;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT, mutant = KS_STR_INIT, out = KS_STR_INIT;
-    int n = 0, survived = 0;
+    int n = 0, survived = 0, crashed = 0, broken = 0;
     bench_open(&b, &text);
     const char *begin = strstr(text.data, "static int right_device"), *end = strstr(text.data, "kscc_entry(");
     for (size_t m = 0; begin && end && m < sizeof(mutations) / sizeof(mutations[0]); m++)
@@ -179,16 +192,20 @@ TEST(a_changed_guard_is_caught)
             ks_str_addn(&mutant, text.data, (size_t)(p - text.data));
             ks_str_add(&mutant, mutations[m].to);
             ks_str_add(&mutant, p + strlen(mutations[m].from));
-            judge(&b, &mutant, &out);
+            enum finding f = judge(&b, &mutant, &out);
             n++;
-            if (!strstr(ks_str_cstr(&out), "all right"))
-                continue;
-            survived++;
-            printf("survived: '%s' for '%s' in: %.*s\n", mutations[m].to, mutations[m].from, (int)len, line);
+            survived += f == ALL_RIGHT;
+            crashed += f == CRASHES;
+            broken += f == NO_PROGRAM; /* would say nothing about the table */
+            if (f == ALL_RIGHT || f == NO_PROGRAM)
+                printf("%s: '%s' for '%s' in: %.*s\n", f == ALL_RIGHT ? "survived" : "no program", mutations[m].to,
+                       mutations[m].from, (int)len, line);
         }
-    printf("%d mutants, %d survived\n", n, survived);
+    printf("%d mutants, %d survived, %d crashed, %d are no programs\n", n, survived, crashed, broken);
     CHECK(n >= 40);
     CHECK_INT(survived, 0);
+    CHECK_INT(broken, 0);
+    CHECK(crashed < n / 10);
     bench_close(&b);
 }
 
