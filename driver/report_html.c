@@ -207,6 +207,21 @@ static void gate_cells(struct ks_html *h, const struct ks_json *gates, bool name
     }
 }
 
+/* What the constants of the built code had the gates try (docs/HARNESS.md). */
+static void named_sizes(struct ks_html *h, const struct ks_json *sizes)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    for (size_t i = 0; i < ks_json_len(sizes); i++) {
+        const struct ks_json *kind = ks_json_at(sizes, i);
+        if (ks_json_get(kind, "found"))
+            ks_str_addf(&text, "%s%s: %lld found, %lld calls",
+                        text.len ? "; " : "sizes that its code led to: ", ks_json_key(kind),
+                        (long long)ks_json_get_i64(kind, "found", 0), (long long)ks_json_get_i64(kind, "tried", 0));
+    }
+    if (text.len)
+        ks_html_leaf(h, "div", "dim", ks_str_cstr(&text));
+}
+
 static void gate_row(struct ks_html *h, const char *what, const struct ks_json *t)
 {
     ks_html_open(h, "tr");
@@ -215,6 +230,7 @@ static void gate_row(struct ks_html *h, const char *what, const struct ks_json *
     ks_html_leaf(h, "span", "mono", ks_json_get_str(t, "transform", ""));
     if (ks_json_get(t, "reason"))
         ks_html_leaf(h, "div", "fail", ks_json_get_str(t, "reason", ""));
+    named_sizes(h, ks_json_get(t, "named_sizes"));
     ks_html_close(h);
     cell_speedup(h, t);
     gate_cells(h, ks_json_get(t, "gates"), false);

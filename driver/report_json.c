@@ -73,6 +73,7 @@ static void add_verdict(struct builder *b, const struct ks_json *event)
         b->best = best ? speedup : b->best;
     }
     copy_all(t, verdict, judged);
+    copy(t, ks_json_get(ks_json_get(ks_json_get(verdict, "gates"), "numerics"), "details"), "named_sizes");
     add_gates(t, verdict);
     ks_json_push(confirm ? b->confirmations : b->trials, t);
 }

@@ -45,6 +45,9 @@ trials = r["trials"]
 assert len(trials) == 2 and r["state"] == "certified" and r["modelled"], r
 assert any("gate" in t for t in trials) and any(t["outcome"] == "accepted" and t["best"] for t in trials), trials
 assert p.classes.get("good", 0) >= 1 and p.classes.get("asked", 0) == len(r["questions"]) > 0, p.classes
+sizes = [t["named_sizes"] for t in trials + r["confirmations"] if t["outcome"] == "accepted"]
+assert len(sizes) == 2 and all(k["tried"] > 0 for k in sizes[1].values()), sizes
+assert all(f"{n}: {k['found']} found, {k['tried']} calls" in text for s in sizes for n, k in s.items()), text
 assert f"{r['speedup']['estimate']:.3g}x" in text and "modelled speed-up" in text
 assert all(q["text"] in text for q in r["questions"]) and "+++ candidate" in text
 assert len(r["layers"]["before"]) > 0 and r["spend"]["wall_s"] > 0
