@@ -8,7 +8,6 @@
 #include "driver/say.h"
 #include "driver/signed.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,22 +58,37 @@ static bool wants_to(void)
 
 static const char *signing_key; /* --sign=FILE; NULL: approvals are not signed */
 
+static void say_waiting(void)
+{
+    ks_say_progress("waiting: another kscc is at work on the same key");
+}
+
+/* False: it has been said. */
+static bool lock_key(const struct ks_store *store, const char *key, int *ret_fd)
+{
+    struct ks_err err;
+    if (ks_store_lock(store, key, NULL, say_waiting, ret_fd, &err) == KS_OK)
+        return true;
+    ks_say_error(&err);
+    return false;
+}
+
+/* The lock is held from the look to the approval: what is approved is what was shown. */
 static int approve(const struct ks_store *store, const char *key)
 {
     struct ks_err err, index_err;
     const char *who = getenv("USER");
     KS_AUTO_JSON struct ks_json *certificate = NULL;
+    KS_AUTO_FD int lock = -1;
+    if (!lock_key(store, key, &lock))
+        return 1;
     if (ks_store_certificate(store, key, &certificate, &err) == KS_OK) {
         show_finding(store, key, certificate);
         if (!wants_to())
             return 1;
     }
-    if (ks_store_approve(store, key, who ? who : "unknown", &err) != KS_OK) {
-        ks_wrap(&err, "cannot approve %.12s", key), ks_say_error(&err);
-        return 1;
-    }
-    if (signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
-        ks_say_about(KS_SEV_ERROR, &err, "approved %.12s, but cannot sign it: %s", key, err.message);
+    if (ks_store_approve(store, key, who ? who : "unknown", signing_key, &err) != KS_OK) {
+        ks_say_about(KS_SEV_ERROR, &err, "cannot approve %.12s, nothing has changed: %s", key, err.message);
         return 1;
     }
     if (ks_index_put(store, key, &index_err) != KS_OK)
@@ -90,55 +104,62 @@ static void say_waits_for(const struct ks_store *store, const char *key, const c
     const struct ks_json *entries = ks_json_get(record, "certificates");
     for (size_t i = 0; i < ks_json_len(entries); i++) {
         const char *other = ks_json_key(ks_json_at(entries, i));
-        if (strcmp(other, key) != 0 && !ks_kept_is_covered(store, other, name))
+        struct ks_err none;
+        if (strcmp(other, key) != 0 && ks_kept_covered(store, other, name, &none) != KS_OK)
             printf("  not used before %.12s is approved too\n", other);
     }
 }
 
-/* After all that the command names is approved: an object of several entries can be made again only then. */
+/* After all that the command names is approved: an object of several entries can be made again only then.  The lock is not held
+ * while compilers run; the approval names what was compared, whatever has come since. */
 static int cover(const struct ks_store *store, const char *key)
 {
     KS_AUTO_ARGS struct ks_args names;
+    KS_AUTO_JSON struct ks_json *same = ks_json_object();
+    KS_AUTO_FD int lock = -1;
     struct ks_err err;
-    size_t n = 0;
     ks_args_init(&names);
     if (!ks_store_is_approved(store, key))
         return 0;
     ks_kept_names(store, key, &names);
     for (size_t i = 0; i < names.n; i++) {
-        enum ks_code code = ks_remake_check(store, key, names.v[i], &err);
-        if (code == KS_OK)
-            code = ks_kept_cover(store, key, names.v[i], &err);
-        if (code != KS_OK) {
+        char hash[65];
+        if (ks_remake_check(store, key, names.v[i], hash, &err) == KS_OK)
+            ks_json_set_str(same, names.v[i], hash);
+        else
             printf("%.12s: %s is not approved, builds elsewhere compile: %s\n", key, names.v[i], err.message);
-            continue;
-        }
-        n++;
-        printf("%.12s: %s made again, the same: builds elsewhere put it in place\n", key, names.v[i]);
-        say_waits_for(store, key, names.v[i]);
     }
-    if (n && signing_key && ks_approval_sign(store, key, signing_key, &err) != KS_OK) {
-        ks_say_about(KS_SEV_ERROR, &err, "approved %.12s, but cannot sign it: %s", key, err.message);
+    if (ks_json_len(same) == 0)
+        return 0;
+    if (!lock_key(store, key, &lock))
         return 1;
+    if (ks_kept_cover(store, key, same, signing_key, &err) != KS_OK) {
+        ks_say_about(KS_SEV_ERROR, &err, "cannot approve the kept objects of %.12s, builds elsewhere compile: %s", key,
+                     err.message);
+        return 1;
+    }
+    for (size_t i = 0; i < ks_json_len(same); i++) {
+        const char *name = ks_json_key(ks_json_at(same, i));
+        printf("%.12s: %s made again, the same: builds elsewhere put it in place\n", key, name);
+        say_waits_for(store, key, name);
     }
     return 0;
 }
 
 static int take_back(const struct ks_store *store, const char *key)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_FD int lock = -1;
     struct ks_err err;
-    ks_store_path(store, key, KS_APPROVAL_FILE, &path);
-    if (unlink(ks_str_cstr(&path)) < 0) {
-        if (errno == ENOENT)
+    if (!lock_key(store, key, &lock))
+        return 1;
+    enum ks_code code = ks_approval_remove(store, key, &err);
+    if (code != KS_OK) {
+        if (code == KS_ERR_NOT_FOUND)
             ks_say(KS_SEV_ERROR, "cannot revoke %.12s: it is not approved [kscc-not-found]", key);
         else
-            ks_say(KS_SEV_ERROR, "cannot revoke %.12s, the approval stands: cannot remove '%s': %s [kscc-i-o]", key,
-                   ks_str_cstr(&path), strerror(errno));
+            ks_say_about(KS_SEV_ERROR, &err, "cannot revoke %.12s, the approval stands: %s", key, err.message);
         return 1;
     }
-    ks_store_path(store, key, KS_SIGNATURE_FILE, &path);
-    unlink(ks_str_cstr(&path));
     if (ks_index_put(store, key, &err) != KS_OK)
         ks_say_instead(&err, "the approval is gone (kscc store rebuild renews the index)");
     printf("revoked %s\n", key);

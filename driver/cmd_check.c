@@ -7,6 +7,7 @@
 #include "driver/certificate.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/kept_object.h"
 #include "driver/policy.h"
 #include "driver/say.h"
 #include "driver/signed.h"
@@ -61,6 +62,27 @@ static void open_store(struct check *c)
         c->keys.n = 0;
 }
 
+/* Objects that builds elsewhere would put in place: whole, and there when the approval names them. */
+static bool check_kept(const struct check *c, const char *key)
+{
+    KS_AUTO_ARGS struct ks_args names;
+    bool ok = true;
+    ks_args_init(&names);
+    ks_kept_names(&c->store, key, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        KS_AUTO_JSON struct ks_json *record = NULL;
+        struct ks_err err;
+        char hash[65];
+        if (ks_kept_check(&c->store, key, names.v[i], &record, hash, NULL, &err) == KS_OK &&
+            ks_kept_covered(&c->store, key, names.v[i], &err) != KS_ERR_MISMATCH) /* one that is not named counts for nothing */
+            continue;
+        ks_say_about(KS_SEV_ERROR, &err, "%s: kept object '%s' of %.12s: %s; 'kscc approve %.12s' makes it again", c->path,
+                     names.v[i], key, err.message, key);
+        ok = false;
+    }
+    return ok;
+}
+
 /* One certificate of the entry: 1 when it is of this text and allowed, 0 when it is of another text, -1: said what is wrong. */
 static int check_certificate(struct check *c, const char *key, const char *entry, enum ks_policy policy)
 {
@@ -82,7 +104,7 @@ static int check_certificate(struct check *c, const char *key, const char *entry
                      err.message, entry);
         return -1;
     }
-    return 1;
+    return check_kept(c, key) ? 1 : -1;
 }
 
 static bool check_entry(struct check *c, const struct ks_contract *contract)

@@ -37,10 +37,11 @@ static void verify_kept(const struct ks_store *store, const char *key, bool agai
     for (size_t i = 0; i < names.n; i++) {
         KS_AUTO_JSON struct ks_json *record = NULL;
         struct ks_err err;
-        bool covered = ks_kept_is_covered(store, key, names.v[i]);
-        enum ks_code code = ks_kept_check(store, key, names.v[i], &record, NULL, &err);
+        char hash[65];
+        bool covered = ks_kept_covered(store, key, names.v[i], &err) == KS_OK;
+        enum ks_code code = ks_kept_check(store, key, names.v[i], &record, hash, NULL, &err);
         if (code == KS_OK && covered && again)
-            code = ks_remake_check(store, key, names.v[i], &err);
+            code = ks_remake_check(store, key, names.v[i], hash, &err);
         if (code != KS_OK)
             printf("%.12s  %s: %s\n", key, names.v[i], err.message);
         else if (!covered)

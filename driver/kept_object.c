@@ -121,13 +121,14 @@ static enum ks_code check_record(const struct ks_store *s, const char *key, cons
 }
 
 enum ks_code ks_kept_check(const struct ks_store *s, const char *key, const char *name, struct ks_json **ret_record,
-                           struct ks_str *ret_object, struct ks_err *err)
+                           char ret_hash[65], struct ks_str *ret_object, struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *record = NULL;
     char hex[65];
     KS_TRY(read_record(s, key, name, hex, &record, err));
     KS_TRY(check_record(s, key, name, record, ret_object, err));
     *ret_record = ks_steal(record);
+    memcpy(ret_hash, hex, sizeof(hex));
     return KS_OK;
 }
 
@@ -143,12 +144,11 @@ static enum ks_code check_approval(const struct ks_store *s, const char *key, co
                : ks_fail(err, KS_ERR_MISMATCH, "'%s' of %.12s is not the record that its approval names", name, key);
 }
 
-bool ks_kept_is_covered(const struct ks_store *s, const char *key, const char *name)
+enum ks_code ks_kept_covered(const struct ks_store *s, const char *key, const char *name, struct ks_err *err)
 {
     char hex[65];
-    struct ks_err none;
     read_hash(s, key, name, hex);
-    return check_approval(s, key, name, hex, &none) == KS_OK;
+    return check_approval(s, key, name, hex, err);
 }
 
 enum ks_code ks_kept_get(const struct ks_store *s, char *const *keys, size_t n, const char *portable, const char *root,
@@ -192,9 +192,10 @@ static int count_good(const struct ks_store *s, const char *key, const char *but
         KS_AUTO_JSON struct ks_json *record = NULL;
         KS_AUTO_STR struct ks_str path = KS_STR_INIT, object = KS_STR_INIT;
         struct ks_err none;
+        char hex[65];
         if (ks_streq(names.v[i], but))
             continue;
-        if (ks_kept_check(s, key, names.v[i], &record, NULL, &none) == KS_OK) {
+        if (ks_kept_check(s, key, names.v[i], &record, hex, NULL, &none) == KS_OK) {
             n++;
             continue;
         }
@@ -238,39 +239,42 @@ enum ks_code ks_kept_put(const struct ks_store *s, char *const *keys, size_t n, 
 
 /* ---- the commands --------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static bool is_record(const char *name)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return ks_str_starts(name, PREFIX) && ks_str_ends(name, RECORD_SUFFIX) && !strchr(name, '/') &&
+           strlen(name) == strlen(PREFIX) + 16 + strlen(RECORD_SUFFIX);
 }
 
 void ks_kept_names(const struct ks_store *s, const char *key, struct ks_args *out)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *approval = ks_store_read_json(s, key, KS_APPROVAL_FILE);
+    const struct ks_json *named = ks_json_get(approval, KS_APPROVED_KEPT);
     size_t before = out->n;
     ks_store_path(s, key, NULL, &path);
     DIR *d = opendir(ks_str_cstr(&path));
     for (struct dirent *e; d && (e = readdir(d));)
-        if (ks_str_starts(e->d_name, PREFIX) && ks_str_ends(e->d_name, RECORD_SUFFIX) &&
-            strlen(e->d_name) == strlen(PREFIX) + 16 + strlen(RECORD_SUFFIX))
+        if (is_record(e->d_name) && !ks_json_get(named, e->d_name))
             ks_args_add(out, e->d_name);
     if (d)
         closedir(d);
-    if (out->n > before)
-        qsort(out->v + before, out->n - before, sizeof(char *), by_name);
+    for (size_t i = 0; i < ks_json_len(named); i++)
+        if (is_record(ks_json_key(ks_json_at(named, i))))
+            ks_args_add(out, ks_json_key(ks_json_at(named, i)));
+    ks_args_sort(out, before);
 }
 
-enum ks_code ks_kept_cover(const struct ks_store *s, const char *key, const char *name, struct ks_err *err)
+enum ks_code ks_kept_cover(const struct ks_store *s, const char *key, const struct ks_json *hashes, const char *key_file,
+                           struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *approval = ks_store_read_json(s, key, KS_APPROVAL_FILE);
-    KS_AUTO_STR struct ks_str signature = KS_STR_INIT;
-    char hex[65];
     if (!ks_store_is_approved(s, key))
         return ks_fail(err, KS_ERR_NOT_FOUND, "%.12s is not approved", key);
     if (!ks_json_get(approval, KS_APPROVED_KEPT))
         ks_json_set(approval, KS_APPROVED_KEPT, ks_json_object());
-    read_hash(s, key, name, hex);
-    ks_json_set_str(ks_json_get(approval, KS_APPROVED_KEPT), name, hex);
-    ks_store_path(s, key, KS_SIGNATURE_FILE, &signature);
-    unlink(ks_str_cstr(&signature));
-    return ks_store_write_json(s, key, KS_APPROVAL_FILE, approval, err);
+    for (size_t i = 0; i < ks_json_len(hashes); i++) {
+        const struct ks_json *h = ks_json_at(hashes, i);
+        ks_json_set_str(ks_json_get(approval, KS_APPROVED_KEPT), ks_json_key(h), ks_json_str(h));
+    }
+    return ks_approval_put(s, key, approval, key_file, err);
 }

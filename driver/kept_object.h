@@ -48,17 +48,21 @@ KS_NODISCARD enum ks_code ks_kept_get(const struct ks_store *s, char *const *key
 
 /* ---- for the commands over a store ---------------------------------------------------------------------------------- */
 
-/* Names of the records of a key, "kept-0123456789abcdef.json", in order.  Appends. */
+/* Names of the records of a key, "kept-0123456789abcdef.json", in order: those that are there and those that the approval names.
+ * Appends. */
 void ks_kept_names(const struct ks_store *s, const char *key, struct ks_args *out);
-/* Reads one and checks that record, object and certificates belong together.  Errors: KS_ERR_MISMATCH, KS_ERR_SYNTAX,
- * KS_ERR_NOT_FOUND, KS_ERR_IO. */
+/* Reads one and checks that record, object and certificates belong together.  ret_hash: of the record that was read; ret_object
+ * may be NULL.  Errors: KS_ERR_MISMATCH, KS_ERR_SYNTAX, KS_ERR_NOT_FOUND, KS_ERR_IO. */
 KS_NODISCARD enum ks_code ks_kept_check(const struct ks_store *s, const char *key, const char *name, struct ks_json **ret_record,
-                                        struct ks_str *ret_object, struct ks_err *err);
-/* Has the approval of the key name the record.  Takes the signature away, which was of another text.  Errors: KS_ERR_NOT_FOUND
- * (not approved), KS_ERR_IO. */
-KS_NODISCARD enum ks_code ks_kept_cover(const struct ks_store *s, const char *key, const char *name, struct ks_err *err);
-/* Whether the approval names the record as it is. */
-bool ks_kept_is_covered(const struct ks_store *s, const char *key, const char *name);
+                                        char ret_hash[65], struct ks_str *ret_object, struct ks_err *err);
+/* Has the approval of the key name records, by the hashes that they had when they were made again (record's name -> hash), signed
+ * with key_file (NULL: not signed).  The caller has the key's lock.  Errors: KS_ERR_NOT_FOUND (not approved), and those of
+ * ks_approval_put(). */
+KS_NODISCARD enum ks_code ks_kept_cover(const struct ks_store *s, const char *key, const struct ks_json *hashes,
+                                        const char *key_file, struct ks_err *err);
+/* Whether the approval names the record as it is.  Errors: KS_ERR_NOT_FOUND (it does not name it), KS_ERR_MISMATCH (it names
+ * another one of that name). */
+KS_NODISCARD enum ks_code ks_kept_covered(const struct ks_store *s, const char *key, const char *name, struct ks_err *err);
 
 /* ---- reading ELF (kept_admit.c) ------------------------------------------------------------------------------------- */
 

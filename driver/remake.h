@@ -9,8 +9,10 @@
 
 #include "driver/store.h"
 
-/* `name`: of the record.  The certificates must be approved.  Errors: KS_ERR_MISMATCH (it is not), KS_ERR_BUILD (it cannot be
- * made here: the reason), and those of ks_kept_check(). */
-KS_NODISCARD enum ks_code ks_remake_check(const struct ks_store *s, const char *key, const char *name, struct ks_err *err);
+/* `name`: of the record; ret_hash: of the record as it was compared.  The certificates must be approved.  Errors: KS_ERR_MISMATCH
+ * (it is not; the message says where it is to be compared when it was made elsewhere), KS_ERR_BUILD (it cannot be made here: the
+ * reason), and those of ks_kept_check(). */
+KS_NODISCARD enum ks_code ks_remake_check(const struct ks_store *s, const char *key, const char *name, char ret_hash[65],
+                                          struct ks_err *err);
 
 #endif

@@ -9,9 +9,15 @@
 
 #define KS_SIGNATURE_FILE "approved.json.sig"
 
-/* Signs an approval with a private key, or one that an agent holds for a public key.  Errors: KS_ERR_BUILD with what ssh-keygen
- * said, KS_ERR_NOT_FOUND without ssh-keygen. */
-KS_NODISCARD enum ks_code ks_approval_sign(const struct ks_store *s, const char *key, const char *key_file, struct ks_err *err);
+/* Puts an approval in the place of the old one, signed with a private key, or one that an agent holds for a public key (NULL: not
+ * signed).  The caller has the key's lock.  Nothing is touched before text and signature are whole; then the signature is put in
+ * place by one rename and the text by another.  Whoever is killed between the two leaves the old text under a signature that does
+ * not hold: at no time is there an approval that nobody made.  Errors: KS_ERR_BUILD with what ssh-keygen said, KS_ERR_NOT_FOUND
+ * without ssh-keygen, KS_ERR_IO, KS_ERR_DENIED; the old approval stands then. */
+KS_NODISCARD enum ks_code ks_approval_put(const struct ks_store *s, const char *key, const struct ks_json *approval,
+                                          const char *key_file, struct ks_err *err);
+/* Takes approval and signature away; the caller has the key's lock.  Errors: KS_ERR_NOT_FOUND (not approved), KS_ERR_IO. */
+KS_NODISCARD enum ks_code ks_approval_remove(const struct ks_store *s, const char *key, struct ks_err *err);
 /* Whether the certificate is approved, and, with allowed_signers (a file as ssh-keygen(1) describes it; NULL: anybody's approval
  * counts), whether one of them signed.  Errors: KS_ERR_DENIED: the reason. */
 KS_NODISCARD enum ks_code ks_approval_check(const struct ks_store *s, const char *key, const char *allowed_signers,

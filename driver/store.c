@@ -16,10 +16,40 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#define IGNORE_FILE ".gitignore"
+
+/* A store is made to be committed; what is listed here is one machine's, or can be made again. */
+static const char ignored[] =
+    "# Results of kscc are made to be committed.  This is not: state of one machine, and what can be made again.\n"
+    "/cache/\n"
+    "/locks/\n"
+    "/sittings/\n"
+    "/index.db*\n"
+    "/index.html\n"
+    "/memory.json\n"
+    "/questions.json\n"
+    "/stats\n"
+    "/objects/.*\n"
+    "conversation.jsonl\n"
+    "report.html\n"
+    "*.*.??????\n"; /* writes that were killed: "certificate.json.AbCdEf" */
+
+/* Once, in front of the folder whose absence says that the store is new: what people make of the file later stays. */
+static enum ks_code write_ignored(const char *dir, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_TRY(ks_dir_make(dir, err));
+    ks_path_join(&path, dir, IGNORE_FILE);
+    return ks_file_exists(ks_str_cstr(&path)) ? KS_OK
+                                              : ks_file_write_atomic(ks_str_cstr(&path), ignored, strlen(ignored), 0644, err);
+}
+
 static enum ks_code make_folders(const char *dir, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str objects = KS_STR_INIT;
     ks_path_join(&objects, dir, "objects");
+    if (!ks_file_exists(ks_str_cstr(&objects)))
+        KS_TRY(write_ignored(dir, err));
     KS_TRY(ks_dir_make(ks_str_cstr(&objects), err));
     if (access(ks_str_cstr(&objects), W_OK) < 0)
         return ks_fail_errno(err, KS_ERR_DENIED, "cannot write to the store '%s'", dir);
@@ -168,11 +198,6 @@ static bool is_key(const char *name)
     return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 enum ks_code ks_store_keys(const struct ks_store *s, struct ks_args *ret_keys, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
@@ -184,8 +209,7 @@ enum ks_code ks_store_keys(const struct ks_store *s, struct ks_args *ret_keys, s
         if (is_key(e->d_name))
             ks_args_add(ret_keys, e->d_name);
     closedir(dir);
-    if (ret_keys->n)
-        qsort(ret_keys->v, ret_keys->n, sizeof(char *), compare_names);
+    ks_args_sort(ret_keys, 0);
     return KS_OK;
 }
 
@@ -282,7 +306,8 @@ static enum ks_code certificate_hash(const struct ks_store *s, const char *key, 
     return ks_hash_file_hex(ks_str_cstr(&path), ret_hex, err);
 }
 
-enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, struct ks_err *err)
+enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, const char *key_file,
+                              struct ks_err *err)
 {
     char hex[65];
     KS_AUTO_JSON struct ks_json *certificate = NULL;
@@ -292,10 +317,7 @@ enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const c
     ks_json_set_str(approval, "certificate_sha256", hex);
     ks_json_set_str(approval, "approved_by", who);
     ks_json_set_i64(approval, "approved_at_unix_ms", ks_clock_real_ms());
-    KS_AUTO_STR struct ks_str signature = KS_STR_INIT; /* of an earlier approval */
-    ks_store_path(s, key, KS_SIGNATURE_FILE, &signature);
-    unlink(ks_str_cstr(&signature));
-    return ks_store_write_json(s, key, KS_APPROVAL_FILE, approval, err);
+    return ks_approval_put(s, key, approval, key_file, err);
 }
 
 bool ks_store_is_approved(const struct ks_store *s, const char *key)

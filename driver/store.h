@@ -9,6 +9,7 @@
  *   .kscc/locks/<key>     one search of a key at a time; searches of other keys go on beside it
  *   .kscc/locks/memory    held while memory.json is read, added to and written
  *   .kscc/memory.json     what came of asking which question
+ *   .kscc/.gitignore      keeps one machine's state out of commits; written when the store is made, a person's afterwards
  *
  * Files are written beside themselves and renamed, so a reader or a killed run never sees half of one; journals only grow.
  * certificate.json is written last: a folder without one holds an unfinished or a fruitless search. */
@@ -31,8 +32,8 @@ KS_NODISCARD enum ks_code ks_store_open_temporary(struct ks_store *ret, struct k
 KS_NODISCARD enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struct ks_err *err);
 void ks_store_close(struct ks_store *s);
 
-/* Waits for the lock `name` (a key, or "memory"); calls on_wait once when somebody else holds it, and stop() to know whether to give up
- * (KS_ERR_INTERRUPTED).  Both may be NULL.  Closing *ret_fd gives the lock back. */
+/* Waits for the lock `name` (a key, or "memory"); calls on_wait once when somebody else holds it, and stop() to know whether to
+ * give up (KS_ERR_INTERRUPTED).  Both may be NULL.  Closing *ret_fd gives the lock back. */
 KS_NODISCARD enum ks_code ks_store_lock(const struct ks_store *s, const char *name, bool (*stop)(void), void (*on_wait)(void),
                                         int *ret_fd, struct ks_err *err);
 
@@ -65,8 +66,10 @@ KS_NODISCARD enum ks_code ks_store_certificate(const struct ks_store *s, const c
 /* The same for a unit whose text is at hand: the certificate must be about that text. */
 KS_NODISCARD enum ks_code ks_store_certificate_of(const struct ks_store *s, const char *key, const char *source, size_t len,
                                                   struct ks_json **ret_certificate, struct ks_err *err);
-/* Approval names the certificate's own hash, so that it does not outlive a change. */
-KS_NODISCARD enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, struct ks_err *err);
+/* Approval names the certificate's own hash, so that it does not outlive a change.  key_file: to sign it with; NULL: it is not
+ * signed.  The caller has the key's lock, and had it when the certificate was looked at. */
+KS_NODISCARD enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, const char *key_file,
+                                           struct ks_err *err);
 bool ks_store_is_approved(const struct ks_store *s, const char *key);
 
 /* ---- index (SQLite) ------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Of every scratch folder. */
-static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit.", "kscc-print.", "kscc-link."};
+static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit.", "kscc-print.", "kscc-link.", "kscc-sign."};
 /* A folder is made first and locked then: a younger one may be on the way. */
 #define MIN_AGE_S 60
 

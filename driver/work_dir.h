@@ -2,9 +2,9 @@
 #define KS_DRIVER_WORK_DIR_H
 
 /* A scratch folder, $TMPDIR/<prefix>.XXXXXX: kscc-work of a search, kscc-store of a temporary store, kscc-emit of an emission,
- * kscc-print of a fingerprint, kscc-link of a program.  Its owner holds a lock (flock) on the folder itself, which the kernel
- * gives back however the owner ends, so that a later search can tell what was left behind: process ids would lie after their
- * reuse, and between containers that share the folder for temporary files. */
+ * kscc-print of a fingerprint, kscc-link of a program, kscc-sign of a signature.  Its owner holds a lock (flock) on the folder
+ * itself, which the kernel gives back however the owner ends, so that a later search can tell what was left behind: process ids
+ * would lie after their reuse, and between containers that share the folder for temporary files. */
 
 #include "base/err.h"
 

@@ -122,14 +122,14 @@ TEST(approval_does_not_outlive_the_certificate)
     struct ks_store s = open_fresh();
     put_certificate(&s, key_a, KS_GATE_VERSION);
     CHECK(!ks_store_is_approved(&s, key_a));
-    CHECK_OK(ks_store_approve(&s, key_a, "somebody", &err));
+    CHECK_OK(ks_store_approve(&s, key_a, "somebody", NULL, &err));
     CHECK(ks_store_is_approved(&s, key_a));
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     CHECK_OK(ks_store_read(&s, key_a, KS_CERTIFICATE_FILE, &text, &err));
     ks_str_add(&text, "\n");
     CHECK_OK(ks_store_write(&s, key_a, KS_CERTIFICATE_FILE, text.data, text.len, &err));
     CHECK(!ks_store_is_approved(&s, key_a));
-    CHECK_INT(ks_store_approve(&s, key_b, "somebody", &err), KS_ERR_NOT_FOUND);
+    CHECK_INT(ks_store_approve(&s, key_b, "somebody", NULL, &err), KS_ERR_NOT_FOUND);
     ks_store_close(&s);
 }
 

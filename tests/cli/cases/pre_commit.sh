@@ -18,33 +18,66 @@ repos:
     hooks:
       - id: kscc-check
       - id: kscc-optimize
+        alias: propose
+        args: [--kscc-device=emulated, "--kscc-agent=file:cand", --kscc-budget=trials:2, -O2]
+        stages: [manual]
+      - id: kscc-optimize
+        alias: rewrite
         args: [--in-place, --kscc-device=emulated, "--kscc-agent=file:cand", -O2]
         stages: [manual]
 F
 git add unit.cu .pre-commit-config.yaml
 hook() { run timeout 300 pre-commit run "$@"; }
-hook kscc-check
+commit() { run timeout 300 git commit -qm "$1"; cat err >>out; }
+said() { expect_status 1; grep -qF -- "$1" out || { fail "pre-commit does not say: $1"; cat out; }; }
+pre-commit install >/dev/null || fail "no hook"
+commit "Source"
 expect_status 0
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "emitted unit.o"
 key=$(basename "$(key_dir)")
-said() { expect_status 1; grep -qF -- "$1" out || { fail "pre-commit does not say: $1"; cat out; }; }
-hook kscc-check; said "certificate ${key:0:12} is not approved (kscc approve ${key:0:12}), and with the policy 'explore' the candidate of scale_shift would ship"
+# what is one machine's stays out of the commit, the results go in
+"$KSCC" store list >list; grep -q unit.cu list || fail "no index: $(cat list)"
+git add .kscc; git ls-files .kscc >listed
+for f in index.db locks/ memory.json cache/; do
+  [ -e ".kscc/$f" ] || fail "no .kscc/$f here"
+  grep -q "^.kscc/$f" listed && fail ".kscc/$f would be committed"
+done
+for f in original.cu candidate.cu candidate.diff certificate.json trace.jsonl; do grep -qx ".kscc/objects/$key/$f" listed || fail "$f would not be committed"; done
+grep -q "kept-.*[.]object" listed || fail "the kept object would not be committed"
+git commit -qm "Store, not looked at" # no source in it
+touch "$(key_dir)certificate.json.AbCdEf"; git add .kscc; git ls-files .kscc | grep AbCdEf && fail "what a killed write left would be committed"
+hook kscc-check --files unit.cu; said "certificate ${key:0:12} is not approved (kscc approve ${key:0:12}), and with the policy 'explore' the candidate of scale_shift would ship"
 echo 'policy = "approved"' >kscc.toml
-hook kscc-check; expect_status 0
+hook kscc-check --files unit.cu; expect_status 0
 rm kscc.toml
 "$KSCC" approve "$key" >/dev/null
-hook kscc-check; expect_status 0
+hook kscc-check --files unit.cu; expect_status 0
+git add .kscc; echo '// approved' >notes.cu; git add notes.cu
+commit "Approval"; expect_status 0
+# an object that builds elsewhere would put in place
+kept=$(basename "$(key_dir)"kept-*.object); cp "$(key_dir)$kept" .
+echo >>"$(key_dir)$kept"
+hook kscc-check --files unit.cu; said "kept object '${kept%.object}.json' of ${key:0:12}: it is not the file that its record names; 'kscc approve ${key:0:12}' makes it again"
+rm "$(key_dir)$kept"
+hook kscc-check --files unit.cu; said "$kept'"
+mv "$kept" "$(key_dir)"; mv "$(key_dir)${kept%.object}.json" record
+hook kscc-check --files unit.cu; said "kept object '${kept%.object}.json' of ${key:0:12}: cannot open"
+mv record "$(key_dir)${kept%.object}.json"
+hook kscc-check --files unit.cu; expect_status 0
 # an edit after the proof, a contract that is none
 cp unit.cu before.cu
 sed -i 's/+ 1.0f/+ 2.0f/' unit.cu; git add unit.cu
-hook kscc-check; said "certificate ${key:0:12} of scale_shift is for another text of the file"
+commit "Edit"; said "certificate ${key:0:12} of scale_shift is for another text of the file"
 sed -i 's/dims  n=/dims  n:/' unit.cu; git add unit.cu
 hook kscc-check; said "unit.cu:2:"
 cp before.cu unit.cu; git add unit.cu
 echo ' ' >>"$(key_dir)candidate.cu"
-hook kscc-check; said "candidate.cu' is not the file that the certificate names"
-rm -rf .kscc
-# the search: it proposes, and pre-commit stops for the change to be looked at
-hook --hook-stage manual kscc-optimize; said "unit.cu: scale_shift is rewritten"
+hook kscc-check --files unit.cu; said "candidate.cu' is not the file that the certificate names"
+git rm -rqf .kscc; rm -rf .kscc
+# the search: it shows what it found and leaves the source alone, or proposes it, and pre-commit stops for the change to be looked at
+hook --hook-stage manual propose --files unit.cu; expect_status 0
+grep -q '^+.*3.0f + 1.0f' out || fail "no diff is shown: $(cat out)"
+expect_same unit.cu before.cu
+hook --hook-stage manual rewrite --files unit.cu; said "unit.cu: scale_shift is rewritten"
 expect_same unit.cu cand/1.cu

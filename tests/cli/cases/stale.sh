@@ -27,7 +27,7 @@ sed -i 's/rtol=1e-5/rtol=1e-4/' unit.cu;                ci "is stale: changed si
 INCLUDES=-I/tmp ci "is stale: changed since: a variable that nvcc reads as flags; the" -O2
 ci "is stale: changed since: the device or the gate's thresholds; the" -O2 --kscc-delta=0.05
 echo '// x' >>"$(key_dir)candidate.cu";                 ci "candidate.cu' is not the file that the certificate names" -O2
-sed -i 's/"estimate"/"Estimate"/' "$(key_dir)certificate.json"; ci "is not approved" -O2
+sed -i 's/"estimate"/"Estimate"/' "$(key_dir)certificate.json"; ci "certificate ${key:0:12} is not approved: it is not the one that its approval names (kscc approve ${key:0:12})" -O2
 sed -i 's/"gate_version":[[:space:]]*[0-9]*/"gate_version": 1/' "$(key_dir)certificate.json"; ci "was made by gate version 1" -O2
 # another toolkit: nvcc says another version
 mkdir tool; printf '#!/bin/bash\nif [ "$1" = --version ]; then %q --version | sed s/V13.0/V13.9/; else exec %q "$@"; fi\n' "$REAL_NVCC" "$REAL_NVCC" >tool/nvcc

@@ -19,7 +19,12 @@ run "$KSCC" store verify --kscc-dir=other
 expect_status 0
 grep -q '1 certificate good, 0 bad' out || { fail "not verified"; cat out; }
 expect_no_file "other/objects/$key/approved.json"
+grep -qx '/index.db\*' other/.gitignore || fail "a new store has no list of what is not committed"
+mkdir own && echo mine >own/.gitignore && "$KSCC" store import all.tar --kscc-dir=own >/dev/null
+[ "$(cat own/.gitignore)" = mine ] && [ -d "own/objects/$key" ] || fail "somebody's own list is gone"
+rm other/.gitignore
 run "$KSCC" store import all.tar --kscc-dir=other
+expect_no_file other/.gitignore # taken away on purpose
 grep -q 'here already' out || fail "imported twice"
 run "$KSCC" store import all.tar --with-approvals --kscc-dir=third
 expect_file "third/objects/$key/approved.json"
