@@ -24,6 +24,14 @@ flip "$obj"; rehash
 run "$KSCC" approve "$key"
 expect_status 0; grep -q "$kept.json is not approved, builds elsewhere compile: " out || fail "an approval took what was planted: $(cat out)"
 grep -q kept_sha256 "$(key_dir)approved.json" && fail "the approval names what was planted"
+# whoever writes the approval too, and a record that says "made elsewhere": bad all the same
+sed -i 's|"made_in":.*|"made_in":"/elsewhere",|' "$(key_dir)$kept.json"
+sed -i "s/^{/{\"kept_sha256\":{\"$kept.json\":\"$(sha256sum "$(key_dir)$kept.json" | cut -d' ' -f1)\"},/" "$(key_dir)approved.json"
+run "$KSCC" store verify; expect_status 0 # nothing was compared
+run "$KSCC" store verify --rebuild
+expect_status 1; grep -q "$kept.json: it is not what the sources and the certificates make here; it says that it was made in '/elsewhere': compare it there" out || fail "verify --rebuild: $(cat out)"
+grep -qx '1 kept object bad' out || fail "a difference does not count: $(cat out)"
+rm "$obj"; run "$KSCC" store verify; expect_status 1; grep -qx '1 kept object bad' out || fail "an object that is named and not there: $(cat out)"
 cd ../there || exit 1
 # approved: in another folder, by other times and inodes, with other variables of messages
 run "$KSCC" approve "$key"

@@ -11,6 +11,20 @@ if [ "$(id -u)" = 0 ]; then # permissions do not bind root
   $as test -r "$KSCC" -a -r unit.cu || skip "another user cannot read the files"
 fi
 chmod -R a-w .kscc
+# the other user's own store above this one: what this one holds is emitted, what it does not is searched for and kept in their own
+theirs() { run $as timeout 300 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand --kscc-dir=own --kscc-shared-dir=.kscc "$@" -c unit.cu -o unit.o; expect_status 0; expect_err "emitted unit.o"; }
+find .kscc | sort | xargs stat -c '%n %s %y' >before
+theirs
+expect_err ".kscc/objects/$(basename "$(key_dir)")/certificate.json"; expect_no_err "trial 1"
+theirs -DOTHER
+expect_err "trial 1"; expect_err "certificate: own/objects/"
+[ "$(ls own/objects | wc -l)" = 1 ] || fail "their store has $(ls own/objects | wc -l) results"
+run "$KSCC" store verify --kscc-dir=own
+expect_status 0; grep -q '^1 certificate good, 0 bad' out || fail "their store: $(cat out)"
+[ -z "$as" ] || [ "$(stat -c %u own/objects/*/certificate.json)" = 65534 ] || fail "not written by the other user"
+find .kscc | sort | xargs stat -c '%n %s %y' >after
+expect_same before after # read, and nothing else
+rm -f unit.o
 # what was kept can be read
 run $as timeout 300 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "emitted unit.o"
