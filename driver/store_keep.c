@@ -92,6 +92,15 @@ static int by_worth_and_age(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
+/* What is out of sight is gone.  Files that somebody on another machine has open stay for a while under other names on a network
+ * file system, and so does their folder: remove_gone() comes back for it. */
+static void remove_out_of_sight(const char *dir)
+{
+    struct ks_err later;
+    enum ks_code removed = ks_dir_remove(dir, &later);
+    (void)removed;
+}
+
 /* Out of sight by one rename, then removed; readers never see half of a folder.  A folder that became worth more since it was
  * looked at is in use. */
 static enum ks_code remove_key(const struct ks_store *s, const char *key, enum worth worth, struct ks_err *err)
@@ -105,7 +114,8 @@ static enum ks_code remove_key(const struct ks_store *s, const char *key, enum w
     ks_str_addf(&gone, "%s/objects/.gone-%.16s-%ld", s->dir, key, (long)getpid());
     if (rename(ks_str_cstr(&path), ks_str_cstr(&gone)) < 0)
         return errno == ENOENT ? KS_OK : ks_fail_errno(err, KS_ERR_IO, "cannot remove '%s'", ks_str_cstr(&path));
-    return ks_dir_remove(ks_str_cstr(&gone), err);
+    remove_out_of_sight(ks_str_cstr(&gone));
+    return KS_OK;
 }
 
 /* Folders of a gc or an import that was killed. */
@@ -267,7 +277,7 @@ static enum ks_code take_over(const struct ks_store *s, const struct ks_store *f
     if (rename(ks_str_cstr(&source), ks_str_cstr(&target)) < 0)
         return ks_fail_errno(err, KS_ERR_IO, "cannot make '%s'", ks_str_cstr(&target));
     if (was)
-        KS_TRY(ks_dir_remove(ks_str_cstr(&gone), err));
+        remove_out_of_sight(ks_str_cstr(&gone));
     struct ks_err index_err; /* can be rebuilt */
     enum ks_code indexed = ks_index_put(s, key, &index_err);
     (void)indexed;
