@@ -12,6 +12,7 @@
 #define KS_MAX_OPTFILE_DEPTH  32           /* nesting of --options-file */
 #define KS_MAX_DIMS           16           /* dims of a contract */
 #define KS_MAX_RANK           8            /* rank of a contract array */
+#define KS_MAX_DEVICES        64           /* that one search uses at once */
 #define KS_MAX_PARAMS         64           /* parameters of an entry or kernel */
 #define KS_MAX_TIME_POINTS    64           /* timing points of a contract */
 #define KS_MAX_BUFFER_BYTES   (1ull << 38) /* one contract buffer */

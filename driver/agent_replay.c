@@ -103,7 +103,7 @@ enum ks_code ks_agent_replay_new(const char *dir, struct ks_agent **ret, struct 
     if (!d)
         return ks_fail_errno(err, KS_ERR_NOT_FOUND, "cannot read the folder of candidates '%s'", dir);
     struct replay *r = ks_xcalloc(1, sizeof(*r));
-    r->agent = (struct ks_agent){.name = "file", .propose = propose, .free = replay_free};
+    r->agent = (struct ks_agent){.name = "file", .several = true, .propose = propose, .free = replay_free};
     r->dir = ks_xstrdup(dir);
     ks_args_init(&r->names);
     for (struct dirent *e; (e = readdir(d));)

@@ -64,6 +64,7 @@ enum ks_code ks_device_choose(const struct ks_unit *u, struct ks_device_chosen *
         snprintf(d.label, sizeof(d.label), "cuda %s %s", name, arch);
     else
         snprintf(d.label, sizeof(d.label), "emulated %s", arch);
+    d.count = d.kind == KS_DEVICE_CUDA && !host[0] ? gpus : 1;
     *ret = d;
     return KS_OK;
 }

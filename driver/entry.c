@@ -5,6 +5,7 @@
 #include "driver/agent_command.h"
 #include "driver/agent_open.h"
 #include "driver/certificate.h"
+#include "driver/crew.h"
 #include "driver/entry_session.h"
 #include "driver/known.h"
 #include "driver/paths.h"
@@ -108,6 +109,7 @@ static enum ks_code search(struct running *r, struct ks_err *err)
                                    .contract_json = r->contract_json,
                                    .parse = x->parse,
                                    .session = r->judge.session,
+                                   .crew = r->judge.crew,
                                    .agent = r->agent,
                                    .bank = r->bank.n ? &r->bank : NULL,
                                    .memory = r->memory,
@@ -166,8 +168,12 @@ static enum ks_code keep_finding(struct running *r, struct ks_err *err)
                            .result = &r->result,
                            .budget = r->search.budget,
                            .agent = r->x->unit->settings->agent};
-    ks_json_free(r->judge.device); /* how the builds went is known by now */
-    f.device = r->judge.device = ks_session_device_json(r->judge.session);
+    /* how the builds went is known by now */
+    struct ks_json *device = r->judge.crew ? ks_crew_device_json(r->judge.crew) : ks_session_device_json(r->judge.session);
+    if (device) {
+        ks_json_free(r->judge.device);
+        f.device = r->judge.device = device;
+    }
     struct ks_trace *trace = ks_steal(r->trace);
     if (!r->result.confirm && has_certificate(r)) { /* its files stay as they are */
         ks_trace_abandon(trace);
@@ -198,6 +204,28 @@ static void say_waiting(void)
     ks_say_progress("waiting: another kscc is searching for the same thing");
 }
 
+/* One session, or, for an agent that can be asked for several texts at once, one for each device. */
+static enum ks_code open_judge(struct running *r, struct ks_err *err)
+{
+    const struct ks_device_chosen *d = r->x->device;
+    int64_t asked = r->x->unit->settings->n_devices, n = asked ? asked : d->count;
+    if (d->kind == KS_DEVICE_CUDA && n > d->count)
+        n = d->count;
+    if (n > KS_MAX_DEVICES)
+        n = KS_MAX_DEVICES;
+    if (n > 1 && !r->agent->several)
+        n = 1;
+    if (asked > n)
+        ks_say_progress("%lld device%s used, not %lld: %s", (long long)n, n == 1 ? " is" : "s are", (long long)asked,
+                        !r->agent->several ? "this agent wants a verdict before it goes on" : "there are no more");
+    if (n < 2)
+        return ks_entry_session_open(r->x, r->contract, r->signature, r->key, &r->judge, err);
+    KS_TRY(
+        ks_crew_open(r->x, r->contract, r->signature, r->key, (int)n, &r->judge.crew, &r->judge.device, &r->judge.profile, err));
+    ks_say_progress("%d devices try candidates at once", ks_crew_size(r->judge.crew));
+    return KS_OK;
+}
+
 /* Opens everything, searches, keeps what was found.  False: something failed, and it has been said. */
 static bool run_search(struct running *r)
 {
@@ -208,7 +236,7 @@ static bool run_search(struct running *r)
     if (code == KS_OK)
         code = open_bank(r, &err);
     if (code == KS_OK)
-        code = ks_entry_session_open(r->x, r->contract, r->signature, r->key, &r->judge, &err);
+        code = open_judge(r, &err);
     if (code == KS_OK)
         code = open_trace(r, &err);
     if (code == KS_OK) {

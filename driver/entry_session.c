@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "driver/certificate.h"
+#include "driver/crew.h"
 #include "driver/entry_check.h"
 #include "driver/inner.h"
 #include "driver/paths.h"
@@ -114,6 +115,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
 
 void ks_entry_session_close(struct ks_entry_session *s)
 {
+    ks_crew_close(s->crew);
     ks_session_free(s->session);
     ks_remote_free(s->remote);
     ks_ssh_free(s->ssh);

@@ -15,11 +15,13 @@ void ks_entry_key(const struct ks_entry_context *x, const struct ks_json *contra
 KS_NODISCARD bool ks_entry_bind(const struct ks_entry_context *x, const struct ks_contract *contract, const char *instead,
                                 struct ks_signature *ret);
 
+struct ks_crew;
 struct ks_entry_session {
     struct ks_work_dir work;
     struct ks_ssh *ssh;       /* of a device that is elsewhere, */
     struct ks_remote *remote; /* and its connection; NULL: the device is here */
     struct ks_session *session;
+    struct ks_crew *crew;             /* in its place when several devices judge (crew.h); NULL: the session does */
     struct ks_json *device, *profile; /* owned */
 };
 /* key: of the entry; on the emulated device the session's secret is made from it, so that a run can be repeated.  Borrows

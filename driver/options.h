@@ -31,6 +31,7 @@ struct ks_settings {
         char arch[16];                /* emulated:sm_XX, "" otherwise */
         char host[KS_MAX_HOST_BYTES]; /* ssh:HOST: `choice` is made among what is there; "": here */
     } device;
+    int64_t n_devices; /* 0: as many as there are */
     const char *agent; /* "builtin", "file:DIR", "http", "command:PRESET" */
     struct {
         int api;                                               /* 0: by model and endpoint; 1 openai, 2 anthropic */

@@ -207,6 +207,7 @@ void ks_search_view(const struct ks_search *s, struct ks_agent_view *ret)
                                   .question = st->question ? st->question->text : NULL,
                                   .attempts = st->attempts.data,
                                   .n_attempts = st->attempts.n,
+                                  .n_devices = s->crew ? ks_crew_size(s->crew) : 1,
                                   .trials_left = s->budget.trials - (int64_t)st->tried.n};
     if (s->budget.time_s > 0)
         ret->deadline_ns = st->start_ns + (int64_t)(s->budget.time_s * 1e9);
@@ -278,16 +279,29 @@ static void trace_proposal(struct ks_search *s, const struct ks_proposal *p, con
 
 static bool tried_before(const struct ks_search_state *st, const char *hash)
 {
+    for (size_t i = 0; i < st->flying.n; i++)
+        if (strcmp(st->flying.data[i].t->hash, hash) == 0)
+            return true;
     for (size_t i = 0; i < st->tried.n; i++)
         if (strcmp(st->tried.data[i]->hash, hash) == 0)
             return true;
     return false;
 }
 
+/* A device is free and the budget holds one more. */
+static bool room_for_another(const struct ks_search *s)
+{
+    const struct ks_search_state *st = s->state;
+    size_t most = s->crew && s->agent->several ? (size_t)ks_crew_size(s->crew) : 1;
+    return st->flying.n == 0 || (st->flying.n < most && (int64_t)(st->tried.n + st->flying.n) < s->budget.trials);
+}
+
 /* One round.  An idle round ends without a trial. */
 static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
 {
     struct ks_search_state *st = s->state;
+    if (!room_for_another(s))
+        return ks_search_end_trial(s, err);
     struct ks_proposal p = {.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     bool asked = ask(s);
     enum ks_code code = KS_OK;
@@ -299,6 +313,10 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
         ks_proposal_release(&p);
         st->failed = true;
         return KS_OK;
+    }
+    if (!p.source && st->flying.n) { /* it waits for a verdict, or may have more to say when it sees one */
+        ks_proposal_release(&p);
+        return ks_search_end_trial(s, err);
     }
     char hash[65] = "";
     bool idle = true;
@@ -313,7 +331,9 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     else if (p.source && idle)
         ks_say_progress("proposal %s was tried before: not tried again", p.transform ? p.transform : "");
     else if (p.source)
-        code = ks_search_try(s, &p, hash, err);
+        ks_search_begin_trial(s, &p, hash);
+    if (st->flying.n && !s->crew)
+        code = ks_search_end_trial(s, err);
     st->idle_rounds = idle ? st->idle_rounds + 1 : 0;
     if (!p.source && !asked &&
         !p.claims_limit) /* nothing to try, and nobody to point elsewhere: the next round would be the same */
@@ -335,8 +355,8 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     derive(s, s->facts, s->profile);
     trace_hypotheses(s);
     struct ks_search_result r = {0};
-    while (!(r.stopped_by = why_stop(s))) {
-        enum ks_code code = play_round(s, err);
+    while (!(r.stopped_by = why_stop(s)) || st->flying.n) { /* what is under way is waited for */
+        enum ks_code code = r.stopped_by ? ks_search_end_trial(s, err) : play_round(s, err);
         if (code != KS_OK && !st->best)
             return code;
         if (code != KS_OK) { /* what was verified stands */
@@ -377,6 +397,7 @@ void ks_search_release(struct ks_search *s)
         ks_trial_release(&st->tried.data[i]->confirm);
     }
     ks_vec_release(&st->tried);
+    ks_vec_release(&st->flying);
     ks_vec_release(&st->attempts);
     ks_vec_release(&st->records);
     ks_vec_release(&st->asked);

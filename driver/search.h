@@ -2,11 +2,14 @@
 #define KS_DRIVER_SEARCH_H
 
 /* The loop: decision point -> question -> the agent states a hypothesis and a predicted gain, then proposes -> trial -> record.
+ * With n devices it asks for the next proposal while up to n trials are under way; verdicts are taken in the order of the
+ * proposals, whichever comes first, so that n devices give the same timeline each time.
  *
  * Any-time: whenever it stops, the result is the best text that passed every gate.  Repeatable: with a deterministic device and
  * agent the same inputs give the same trials.  Resumable: trials found in the journal are not run again. */
 
 #include "analyzer/hypothesis.h"
+#include "driver/crew.h"
 #include "driver/trace.h"
 #include "driver/trial.h"
 #include "driver/unit.h"
@@ -19,7 +22,8 @@ struct ks_search {
     const struct ks_contract *contract;
     const struct ks_json *contract_json;
     const struct ks_parse_options *parse;
-    struct ks_session *session;
+    struct ks_session *session; /* judges, */
+    struct ks_crew *crew;       /* or, when there are several devices, these do: not NULL, and session is */
     struct ks_agent *agent;
     const struct ks_bank *bank; /* NULL: nobody asks */
     struct ks_memory *memory;   /* may be NULL */

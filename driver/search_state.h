@@ -16,6 +16,14 @@ struct ks_tried {
     bool confirmed;
 };
 
+/* A proposal whose verdict has not been taken yet. */
+struct ks_flying {
+    struct ks_tried *t;
+    struct ks_crew_job *job; /* NULL: the session is asked when it is its turn, or the journal has it */
+    enum ks_layer layer;
+    double predicted, before; /* before: speed-up of the text it was made to beat */
+};
+
 /* What came of one question. */
 struct ks_remembered {
     const struct ks_question *question;
@@ -25,7 +33,8 @@ struct ks_remembered {
 struct ks_search_state {
     struct ks_arena arena;
     KS_VEC(struct ks_tried *) tried;
-    KS_VEC(struct ks_attempt) attempts;
+    KS_VEC(struct ks_flying) flying;    /* oldest first */
+    KS_VEC(struct ks_attempt) attempts; /* of `tried`, then of `flying` */
     KS_VEC(struct ks_trial_record) records;
     KS_VEC(struct ks_asked_record) asked;
     KS_VEC(struct ks_remembered) remembered;
@@ -46,8 +55,11 @@ struct ks_search_state {
     int64_t start_ns;     /* of this run, less what earlier ones took */
 };
 
-/* Judges the proposal's text, records the verdict everywhere, and makes it the best if it is.  hash: of the text. */
-KS_NODISCARD enum ks_code ks_search_try(struct ks_search *s, const struct ks_proposal *p, const char *hash, struct ks_err *err);
+/* Has the proposal's text judged.  hash: of the text. */
+void ks_search_begin_trial(struct ks_search *s, const struct ks_proposal *p, const char *hash);
+/* Takes the oldest verdict, waiting for it, records it everywhere, and makes its text the best if it is.  After an error, or a
+ * signal, none is under way any more. */
+KS_NODISCARD enum ks_code ks_search_end_trial(struct ks_search *s, struct ks_err *err);
 /* Fresh seeds and hidden shapes for the best accepted texts, until one passes; fills ret with it. */
 KS_NODISCARD enum ks_code ks_search_confirm(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
 /* Writes down how much time the search has used (search.c). */

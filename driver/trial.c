@@ -105,7 +105,7 @@ void ks_trial_gates(const struct ks_trial *t, struct ks_str *out)
 
 /* ---- journal -------------------------------------------------------------------------------------------------------- */
 
-static struct ks_json *trial_to_json(const struct ks_trial *t)
+struct ks_json *ks_trial_to_json(const struct ks_trial *t)
 {
     struct ks_json *j = ks_json_object();
     ks_json_set_str(j, "outcome", outcome_texts[t->outcome]);
@@ -122,7 +122,7 @@ static struct ks_json *trial_to_json(const struct ks_trial *t)
     return j;
 }
 
-static bool trial_from_json(const struct ks_json *j, struct ks_trial *ret)
+bool ks_trial_from_json(const struct ks_json *j, struct ks_trial *ret)
 {
     const char *outcome = ks_json_get_str(j, "outcome", "");
     const struct ks_json *counters = ks_json_get(j, "counters"), *verdict = ks_json_get(j, "verdict");
@@ -153,7 +153,7 @@ enum ks_code ks_journal_append(const char *path, const char *phase, const char *
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
     ks_json_set_str(j, "phase", phase);
     ks_json_set_str(j, "candidate", candidate_hash);
-    ks_json_set(j, "trial", trial_to_json(t));
+    ks_json_set(j, "trial", ks_trial_to_json(t));
     ks_json_print(j, &line);
     return ks_file_append_line(path, ks_str_cstr(&line), err);
 }
@@ -211,6 +211,6 @@ bool ks_journal_find(const struct ks_journal *j, const char *phase, const char *
     for (size_t i = 0; i < j->n; i++)
         if (ks_streq(ks_json_get_str(j->lines[i], "phase", NULL), phase) &&
             ks_streq(ks_json_get_str(j->lines[i], "candidate", NULL), candidate_hash))
-            return trial_from_json(ks_json_get(j->lines[i], "trial"), ret);
+            return ks_trial_from_json(ks_json_get(j->lines[i], "trial"), ret);
     return false;
 }

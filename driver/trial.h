@@ -24,6 +24,9 @@ void ks_trial_copy(const struct ks_trial *t, struct ks_trial *ret);
 
 void ks_trial_from_verdict(const struct ks_verdict *v, const struct ks_contract *c, struct ks_trial *ret);
 void ks_trial_release(struct ks_trial *t);
+/* All of it, and back; false: `j` is none. */
+struct ks_json *ks_trial_to_json(const struct ks_trial *t);
+bool ks_trial_from_json(const struct ks_json *j, struct ks_trial *ret);
 /* One line for people: "accepted: 1.92x [1.90, 1.94] modelled", "rejected by numerics: o[3] is nan". */
 void ks_trial_describe(const struct ks_trial *t, struct ks_str *out);
 /* "1.92x [1.90, 1.94] modelled" */

@@ -4,17 +4,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* CUDA's first device: the first that CUDA_VISIBLE_DEVICES names. */
 static int open_lock(const char *what)
 {
-    const char *tmp = getenv("TMPDIR");
+    static const char name[] = "0123456789-abcdefABCDEFGPUMIG";
+    const char *tmp = getenv("TMPDIR"), *visible = getenv("CUDA_VISIBLE_DEVICES");
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    ks_str_addf(&path, "%s/kscc-gpu0.%s", tmp && *tmp ? tmp : "/tmp", what);
+    size_t n = visible ? strspn(visible, name) : 0;
+    ks_str_addf(&path, "%s/kscc-gpu%.*s.%s", tmp && *tmp ? tmp : "/tmp", n ? (int)n : 1, n ? visible : "0", what);
     int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd >= 0 && fchmod(fd, 0666) < 0 && errno != EPERM) { /* other users' kscc share the device too; the owner has seen to it */
+    if (fd >= 0 && fchmod(fd, 0666) < 0 &&
+        errno != EPERM) { /* other users' kscc share the device too; the owner has seen to it */
         close(fd);
         return -1;
     }

@@ -126,6 +126,9 @@ static void act_evaluate(struct ks_actions *a, const struct ks_json *arguments, 
     int64_t number = tried_as(a);
     if (number == 0) {
         ks_action_refuse(ret, "the working text is the original: there is nothing to try");
+    } else if (number > 0 && a->view->attempts[number - 1].pending) {
+        ks_json_set_i64(ret->content, "candidate", number);
+        ks_json_set_str(ret->content, "note", "this very text is being tried; its verdict answers that call");
     } else if (number > 0) {
         ks_json_free(ret->content);
         ret->content = ks_actions_verdict(a->view, (size_t)number);

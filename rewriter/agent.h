@@ -10,11 +10,12 @@
 #include "base/json.h"
 #include "base/layer.h"
 
-/* One past trial, newest last, as the agent may see it. */
+/* One trial, newest last, as the agent may see it. */
 struct ks_attempt {
     const char *source;    /* the candidate's text */
     enum ks_layer layer;   /* as stated */
     const char *transform; /* the builtin agent's label of what it did, or "" */
+    bool pending;          /* it is being tried: no verdict yet, and nothing below but what was stated */
     bool accepted, correct;
     const char *failed_gate; /* "numerics" or NULL */
     const char *reason;      /* the gate's sentence or NULL */
@@ -48,6 +49,7 @@ struct ks_agent_view {
     const char *question;         /* its text or NULL */
     const struct ks_attempt *attempts;
     size_t n_attempts;
+    int64_t n_devices;   /* how many trials may be under way at once */
     int64_t deadline_ns; /* of ks_clock_ns(): the search ends then; 0: none */
     int64_t trials_left;
 };
@@ -75,7 +77,9 @@ struct ks_spend {
 
 struct ks_agent {
     const char *name; /* "builtin" */
-    /* Fills *ret.  ret->source == NULL when the agent has nothing (more) to try for this view. */
+    bool several;     /* it can be asked for more before the verdict about what it proposed */
+    /* Fills *ret.  ret->source == NULL when the agent has nothing (more) to try for this view; while trials are under way it is
+     * asked again when the next verdict is in. */
     enum ks_code (*propose)(struct ks_agent *self, const struct ks_agent_view *view, struct ks_proposal *ret, struct ks_err *err);
     void (*free)(struct ks_agent *self);
     /* NULL: it costs nothing. */

@@ -62,7 +62,7 @@ static struct lesson learn(const struct ks_agent_view *v, const struct ks_site *
             continue;
         bool same_label = strcmp(a->transform, label) == 0;
         l.label_trials += same_label;
-        if (gained)
+        if (gained || a->pending)
             continue;
         bool precision = site->retry_numerics && ks_streq(a->failed_gate, "numerics") && !same_label;
         if (!a->correct && is_wrong_idea(a->failed_gate) && !precision)
@@ -213,13 +213,26 @@ static void keep_variants(struct builtin *b, const struct ks_agent_view *v, cons
     }
 }
 
+static bool same_text(const struct ks_proposal *p, const char *text, size_t len)
+{
+    return p->source_len == len && memcmp(p->source, text, len) == 0;
+}
+
+/* The best text is this one, or might be when its verdict is in. */
+static bool may_be_best(const struct ks_agent_view *v, const struct ks_proposal *p)
+{
+    bool best = same_text(p, v->source, v->source_len);
+    for (size_t i = 0; i < v->n_attempts && !best; i++)
+        best = v->attempts[i].pending && same_text(p, v->attempts[i].source, strlen(v->attempts[i].source));
+    return best;
+}
+
 /* The next sibling, while the best text is still one of them. */
 static bool next_variant(struct builtin *b, const struct ks_agent_view *v, struct ks_proposal *ret)
 {
     bool is_best = false;
     for (size_t i = 0; i < b->n_variants; i++)
-        is_best = is_best || (b->variants[i].proposed && b->variants[i].proposal.source_len == v->source_len &&
-                              memcmp(b->variants[i].proposal.source, v->source, v->source_len) == 0);
+        is_best = is_best || (b->variants[i].proposed && may_be_best(v, &b->variants[i].proposal));
     for (size_t i = 0; is_best && i < b->n_variants; i++) {
         if (b->variants[i].proposed)
             continue;
@@ -307,6 +320,6 @@ static void builtin_free(struct ks_agent *self)
 struct ks_agent *ks_agent_builtin_new(void)
 {
     struct builtin *b = ks_xcalloc(1, sizeof *b);
-    b->base = (struct ks_agent){.name = "builtin", .propose = builtin_propose, .free = builtin_free};
+    b->base = (struct ks_agent){.name = "builtin", .several = true, .propose = builtin_propose, .free = builtin_free};
     return &b->base;
 }

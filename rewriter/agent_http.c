@@ -6,6 +6,7 @@
 #include "rewriter/http/prices.h"
 #include "rewriter/http/prompt.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,6 +18,15 @@
 #define CONNECT_MS        20000
 #define MAX_ANSWER_BYTES  (16u << 20)
 #define LEAST_CONTEXT     2000
+
+/* What a call of the reply is answered with, from when it is done until it can be said: answers are said in the order of the
+ * calls, and a verdict may come later than what was done after it was asked for. */
+struct answer {
+    struct ks_json *content; /* NULL: there is none yet */
+    bool refused;
+    bool trial;      /* the verdict is to come, */
+    size_t n_before; /* of the attempt behind these, if the search tries it */
+};
 
 struct agent_http {
     struct ks_agent base;
@@ -33,11 +43,10 @@ struct agent_http {
     struct ks_spend spent;
     const char *stopped_by;
     /* the reply under way */
-    size_t turn, next_call; /* its place in the conversation, and the first of its calls without an answer */
-    size_t n_turns;
-    bool evaluating, claiming;
-    size_t attempts_before; /* when the evaluation was asked for */
-    bool question_due;
+    size_t turn, next_call, next_answer; /* its place in the conversation; the first call not done, and the first not answered */
+    struct answer *answers;              /* one for each call */
+    size_t n_answers, n_turns;
+    bool claiming, question_due;
     int silent;
 };
 
@@ -53,37 +62,65 @@ static size_t answer_limit(const struct agent_http *h)
     return (size_t)((double)h->context_tokens / 4 * h->talk.bytes_per_token);
 }
 
-static enum ks_code answer_with(struct agent_http *h, const struct ks_json *content, bool refused, struct ks_err *err)
+static void answers_release(struct agent_http *h)
 {
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    const char *id = reply_now(h)->calls[h->next_call].id;
-    ks_prompt_answer(content, answer_limit(h), &text);
-    KS_TRY(ks_conversation_answer(&h->talk, id, ks_str_cstr(&text), refused, err));
-    h->next_call++;
+    for (size_t i = 0; i < h->n_answers; i++)
+        ks_json_free(h->answers[i].content);
+    free(h->answers);
+    h->answers = NULL;
+    h->n_answers = 0;
+}
+
+/* The next call is done; content is handed over. */
+static void answer_with(struct agent_http *h, struct ks_json *content, bool refused)
+{
+    h->answers[h->next_call++] = (struct answer){.content = content, .refused = refused};
+}
+
+static struct ks_json *note(const char *name, const char *text)
+{
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, name, text);
+    return j;
+}
+
+/* Says what can be said. */
+static enum ks_code say_answers(struct agent_http *h, struct ks_err *err)
+{
+    for (; h->next_answer < h->next_call && h->answers[h->next_answer].content; h->next_answer++) {
+        const struct answer *a = &h->answers[h->next_answer];
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        ks_prompt_answer(a->content, answer_limit(h), &text);
+        KS_TRY(ks_conversation_answer(&h->talk, reply_now(h)->calls[h->next_answer].id, ks_str_cstr(&text), a->refused, err));
+    }
     return KS_OK;
 }
 
-static enum ks_code answer_note(struct agent_http *h, const char *name, const char *text, struct ks_err *err)
+/* A verdict is still to come. */
+static bool waits(const struct agent_http *h)
 {
-    KS_AUTO_JSON struct ks_json *j = ks_json_object();
-    ks_json_set_str(j, name, text);
-    return answer_with(h, j, strcmp(name, "error") == 0, err);
+    return h->next_answer < h->next_call;
 }
 
-/* The evaluation or the claim that ended the last round gets its answer. */
+/* Evaluations whose verdict is in, and the claim that ended the last round, get their answers. */
 static enum ks_code settle(struct agent_http *h, const struct ks_agent_view *view, struct ks_err *err)
 {
-    if (h->evaluating && view->n_attempts > h->attempts_before) {
-        KS_AUTO_JSON struct ks_json *verdict = ks_actions_verdict(view, view->n_attempts);
-        ks_json_set_i64(verdict, "trials_left", view->trials_left);
-        KS_TRY(answer_with(h, verdict, false, err));
-    } else if (h->evaluating) {
-        KS_TRY(answer_note(h, "error", "the search did not try this text", err));
-    } else if (h->claiming && h->next_call < reply_now(h)->n_calls) {
-        KS_TRY(answer_note(h, "note", "there is a question to it", err));
+    for (size_t i = h->next_answer; i < h->next_call; i++) {
+        struct answer *a = &h->answers[i];
+        if (!a->trial || a->content)
+            continue;
+        a->refused = view->n_attempts <= a->n_before;
+        if (a->refused) {
+            a->content = note("error", "the search did not try this text");
+        } else if (!view->attempts[a->n_before].pending) {
+            a->content = ks_actions_verdict(view, a->n_before + 1);
+            ks_json_set_i64(a->content, "trials_left", view->trials_left);
+        }
     }
-    h->evaluating = h->claiming = false;
-    return KS_OK;
+    if (h->claiming && h->next_call < reply_now(h)->n_calls)
+        answer_with(h, note("note", "there is a question to it"), false);
+    h->claiming = false;
+    return say_answers(h, err);
 }
 
 /* ---- budget --------------------------------------------------------------------------------------------------------- */
@@ -156,7 +193,10 @@ static void begin_turn(struct agent_http *h)
 {
     const struct ks_reply *r = &h->talk.said[h->talk.n - 1].reply;
     h->turn = h->talk.n - 1;
-    h->next_call = 0;
+    h->next_call = h->next_answer = 0;
+    answers_release(h);
+    h->n_answers = r->n_calls;
+    h->answers = ks_xcalloc(r->n_calls + 1, sizeof *h->answers);
     h->n_turns++;
     h->spent.requests++;
     spend(h, r->tokens_in, r->tokens_cached, r->tokens_out);
@@ -214,14 +254,27 @@ static bool is_tool(const struct ks_tool_call *call, const char *name)
     return strcmp(call->name, name) == 0;
 }
 
-/* The calls of the reply in order, up to one that ends the round; *ret_ended says that. */
+/* Whether what the call does and answers is the same before and after a verdict that is to come. */
+static bool runs_ahead(const struct ks_tool_call *call)
+{
+    static const char *const names[] = {"edit", "state_hypothesis", "evaluate", "branch", "read", "search"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_tool(call, names[i]))
+            return true;
+    return false;
+}
+
+/* The calls of the reply in order, up to one that ends the round, or one that a verdict must come before; *ret_ended says that.
+ */
 static enum ks_code do_calls(struct agent_http *h, const struct ks_agent_view *view, struct ks_proposal *ret, bool *ret_ended,
                              struct ks_err *err)
 {
     enum ks_code code = KS_OK;
-    while (code == KS_OK && reply_now(h) && h->next_call < reply_now(h)->n_calls) {
+    while (code == KS_OK && !*ret_ended && reply_now(h) && h->next_call < reply_now(h)->n_calls) {
         const struct ks_tool_call *call = &reply_now(h)->calls[h->next_call];
         struct ks_action_result result = {.kind = KS_ACTION_DONE};
+        if (waits(h) && !runs_ahead(call))
+            break;
         const char *before = ks_conversation_recorded_answer(&h->talk, call->id);
         if (before && (is_tool(call, "shell") || is_tool(call, "ask"))) /* what they did then is what they said then */
             result.content = ks_json_object();
@@ -229,17 +282,17 @@ static enum ks_code do_calls(struct agent_http *h, const struct ks_agent_view *v
             ks_actions_call_text(h->desk, call->name, ks_str_cstr(&call->arguments), call->arguments.len, &result);
         if (result.kind == KS_ACTION_EVALUATE) {
             ks_actions_take(h->desk, ret);
-            h->attempts_before = view->n_attempts;
-            *ret_ended = h->evaluating = true;
+            h->answers[h->next_call++] = (struct answer){.trial = true, .n_before = view->n_attempts};
+            *ret_ended = true;
         } else if (result.kind == KS_ACTION_CLAIM) {
             *ret_ended = h->claiming = ret->claims_limit = true;
         } else {
-            code = answer_with(h, result.content, result.kind == KS_ACTION_REFUSED, err);
+            answer_with(h, ks_steal(result.content), result.kind == KS_ACTION_REFUSED);
+            code = say_answers(h, err);
         }
         ks_action_result_release(&result);
-        if (*ret_ended)
-            break;
     }
+    *ret_ended |= waits(h);
     return code;
 }
 
@@ -341,6 +394,7 @@ static void http_free(struct ks_agent *self)
     struct agent_http *h = (struct agent_http *)self;
     if (h->key)
         explicit_bzero(h->key, strlen(h->key));
+    answers_release(h);
     ks_actions_free(h->desk);
     ks_conversation_release(&h->talk);
     ks_json_free(h->tools);
@@ -401,8 +455,12 @@ static enum ks_code set_price(struct agent_http *h, const struct ks_agent_http_o
 static void set_up(struct agent_http *h, const struct ks_agent_http_options *opt, const struct ks_api *api)
 {
     KS_AUTO_STR struct ks_str url = KS_STR_INIT;
-    h->base = (struct ks_agent){
-        .name = "http", .propose = propose, .free = http_free, .spend = http_spend, .stopped_by = http_stopped_by};
+    h->base = (struct ks_agent){.name = "http",
+                                .several = true,
+                                .propose = propose,
+                                .free = http_free,
+                                .spend = http_spend,
+                                .stopped_by = http_stopped_by};
     ks_api_url(api, opt->endpoint ? opt->endpoint : api->default_endpoint, &url);
     h->model = ks_xstrdup(opt->model);
     h->url = ks_xstrdup(ks_str_cstr(&url));

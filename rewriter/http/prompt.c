@@ -54,6 +54,12 @@ void ks_prompt_task(const struct ks_agent_view *view, struct ks_str *out)
     add_json("Contract", view->contract, out);
     add_hypotheses(view->hypotheses, out);
     ks_str_addf(out, "Trials left: %lld\n", (long long)view->trials_left);
+    if (view->n_devices > 1)
+        ks_str_addf(
+            out,
+            "Devices: %lld; so many evaluate calls of one reply, each with its own edit and statement before it, are tried "
+            "side by side (branch goes back to a text for another line)\n",
+            (long long)view->n_devices);
     if (view->question)
         ks_str_addf(out, "A question: %s\n", view->question);
     if (view->source_len > MAX_TASK_SOURCE) {
