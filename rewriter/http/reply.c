@@ -59,6 +59,8 @@ void ks_reply_finish(struct ks_reply *r, size_t turn)
         if (!c->id || !*c->id || id_taken(r, i, c->id)) {
             KS_AUTO_STR struct ks_str id = KS_STR_INIT;
             ks_str_addf(&id, "kscc_%zu_%zu", turn, i);
+            while (id_taken(r, i, ks_str_cstr(&id))) /* a model may have thought of it, too */
+                ks_str_addc(&id, '_');
             ks_reply_set(&c->id, ks_str_cstr(&id));
         }
         if (!c->name)
