@@ -10,7 +10,7 @@ PLAY is a Python file with reply(turn, request) -> what the model says; turn cou
 of the answer that are sent before the connection closes), "sleep" (seconds before anything).
 
 Both APIs are answered, by path: /v1/chat/completions and /v1/messages, streamed when asked.  LOG gets one JSON line a request.
-The port is written to PORT_FILE when the server listens; it ends with its standard input."""
+The port (one of ENDPOINT_PORT's, if that is set) is written to PORT_FILE when the server listens; it ends with its standard input."""
 import importlib.util, json, os, socket, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -27,7 +27,7 @@ def from_openai(body):
             said.append({"role": "tool", "text": "", "calls": [], "results": [{"id": m["tool_call_id"], "text": m["content"], "error": None}]})
             continue
         calls = [{"id": c["id"], "name": c["function"]["name"], "arguments": json.loads(c["function"]["arguments"])} for c in m.get("tool_calls") or []]
-        said.append({"role": m["role"], "text": m["content"] or "", "calls": calls, "results": []})
+        said.append({"role": m["role"], "text": m.get("content") or "", "calls": calls, "results": []})
     return said, [t["function"]["name"] for t in body.get("tools", [])]
 
 
@@ -181,7 +181,7 @@ class Handler(BaseHTTPRequestHandler):
             pass
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("ENDPOINT_PORT", 0))), Handler)
 server.daemon_threads = True
 threading.Thread(target=server.serve_forever, daemon=True).start()
 with open(sys.argv[2] + ".part", "w") as f:
