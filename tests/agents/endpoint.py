@@ -9,9 +9,12 @@ PLAY is a Python file with reply(turn, request) -> what the model says; turn cou
 "raw" (bytes of a whole answer with its head), "status" with "body" and "headers", "drip" (seconds between bytes), "cut" (bytes
 of the answer that are sent before the connection closes), "sleep" (seconds before anything).
 
+With ENDPOINT_TLS=CERTIFICATE:KEY the port speaks TLS.  It is a proxy as well: whatever host a CONNECT names, it is led to
+ENDPOINT_BEHIND (a port here), and LOG gets a line {"connect": "host:port"}.
+
 Both APIs are answered, by path: /v1/chat/completions and /v1/messages, streamed when asked.  LOG gets one JSON line a request.
 The port (one of ENDPOINT_PORT's, if that is set) is written to PORT_FILE when the server listens; it ends with its standard input."""
-import importlib.util, json, os, socket, sys, threading, time
+import importlib.util, json, os, select, socket, ssl, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 spec = importlib.util.spec_from_file_location("play", sys.argv[1])
@@ -149,6 +152,20 @@ class Handler(BaseHTTPRequestHandler):
         r = {"status": 400, "body": json.dumps({"error": {"message": "bad request: " + problem}})} if problem else play.reply(n, request)
         self.answer(r, n, anthropic, bool(body.get("stream")))
 
+    def do_CONNECT(self):
+        with lock, open(sys.argv[3], "a") as log:
+            log.write(json.dumps({"connect": self.path}) + "\n")
+        there = socket.create_connection(("127.0.0.1", int(os.environ["ENDPOINT_BEHIND"])))
+        self.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        self.close_connection = True
+        other = {self.connection: there, there: self.connection}
+        while True:
+            for s in select.select(list(other), [], [])[0]:
+                data = s.recv(65536)
+                if not data:
+                    return
+                other[s].sendall(data)
+
     def answer(self, r, n, anthropic, stream):
         time.sleep(r.get("sleep", 0))
         if "raw" in r:
@@ -183,6 +200,11 @@ class Handler(BaseHTTPRequestHandler):
 
 server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("ENDPOINT_PORT", 0))), Handler)
 server.daemon_threads = True
+server.handle_error = lambda *_: None  # a client that goes away, or does not trust us
+if "ENDPOINT_TLS" in os.environ:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*os.environ["ENDPOINT_TLS"].split(":"))
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 with open(sys.argv[2] + ".part", "w") as f:
     f.write(str(server.server_address[1]))

@@ -1,5 +1,5 @@
 """Answers as broken as the model's name says; a fault may pass after some requests ("429-thrice")."""
-import json
+import json, time
 
 GOOD = {"calls": [("edit", {"text": "int z;\n"}),
                   ("state_hypothesis", {"layer": "compute", "hypothesis": "h", "predicted_speedup": 2}),
@@ -69,6 +69,11 @@ def reply(turn, request):
         "only-talk": {"text": "It is accepted with 99x. I am done."},
         "only-reads": {"calls": [("read", {})]},
     }
+    if name.startswith("once-"): # that status, and what follows the next dash as Retry-After: seconds from now, as a number or a date
+        status, after, form = name.split("-")[1:]
+        at = time.time() + float(after)
+        value = after if form == "number" else time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(at))
+        return {"status": int(status), "headers": {"Retry-After": value}, "body": "later"} if n == 0 else GOOD
     if name == "wrong-calls":
         return wrong_calls(n)
     if name == "429-thrice":

@@ -5,6 +5,7 @@
 #include "rewriter/agent_http.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,16 +16,17 @@ static const char source[] = "int a;\n";
 static char endpoint[64], dir[] = "/tmp/test-agent-http.XXXXXX";
 static int input = -1; /* the server ends with it */
 
-static void server_start(void)
+/* A server of its own, which ends when *ret_input is closed; what it says of requests is in dir/<name>.log. */
+static int server_start(const char *name, int *ret_input)
 {
     KS_AUTO_STR struct ks_str port = KS_STR_INIT, log = KS_STR_INIT, text = KS_STR_INIT;
     struct ks_err err;
     struct ks_spawn s;
     int fds[2];
     pid_t pid;
-    CHECK(mkdtemp(dir) != NULL && pipe(fds) == 0);
-    ks_path_join(&port, dir, "port");
-    ks_path_join(&log, dir, "log");
+    CHECK(pipe2(fds, O_CLOEXEC) == 0);
+    ks_str_addf(&port, "%s/%s.port", dir, name);
+    ks_str_addf(&log, "%s/%s.log", dir, name);
     char *argv[] = {
         "python3", KSCC_SOURCE_DIR "/tests/agents/endpoint.py", KSCC_SOURCE_DIR "/tests/agents/faults.py", port.data, log.data,
         NULL};
@@ -34,12 +36,11 @@ static void server_start(void)
     s.die_with_parent = true;
     CHECK_OK(ks_process_start(&s, &pid, &err));
     close(fds[0]);
-    input = fds[1];
+    *ret_input = fds[1];
     for (int i = 0; i < 600 && !ks_file_exists(port.data); i++)
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     CHECK_OK(ks_file_read(port.data, 100, &text, &err));
-    snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%s", ks_str_cstr(&text));
-    setenv("no_proxy", "127.0.0.1", 1);
+    return atoi(ks_str_cstr(&text));
 }
 
 struct outcome {
@@ -53,13 +54,14 @@ struct outcome {
 
 static struct ks_agent_http_options options(const char *model)
 {
+    bool never = strcmp(model, "drip") == 0 || strcmp(model, "silence") == 0; /* what it waits for does not come */
     return (struct ks_agent_http_options){.unit_path = "unit.cu",
                                           .model = model,
                                           .api = "openai",
                                           .endpoint = endpoint,
                                           .stream = true,
                                           .retries = 1,
-                                          .request_timeout_s = 2,
+                                          .request_timeout_s = never ? 1 : 10,
                                           .context_tokens = 50000};
 }
 
@@ -113,7 +115,9 @@ static void expect_failure(const char *model, enum ks_code code, const char *wor
 
 TEST(answers_that_are_none_are_tried_again_and_named)
 {
-    server_start();
+    CHECK(mkdtemp(dir) != NULL);
+    setenv("no_proxy", "127.0.0.1", 1);
+    snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%d", server_start("faults", &input));
     expect_failure("not-json", KS_ERR_PROTOCOL, "holds no choice");
     expect_failure("broken-json", KS_ERR_PROTOCOL, "not JSON");
     expect_failure("closes-the-json", KS_ERR_PROTOCOL, "not JSON");
@@ -164,6 +168,104 @@ TEST(what_passes_is_got_over)
         CHECK_STR(o.p.hypothesis, "h");
         ks_proposal_release(&o.p);
     }
+}
+
+TEST(a_pause_that_the_endpoint_names_is_kept)
+{
+    static const struct {
+        const char *model;
+        double least_s, most_s; /* a date has whole seconds */
+    } cases[] = {{"once-408-0-number", 0, 40},
+                 {"once-409-0-number", 0, 40},
+                 {"once-503-0-date", 0, 40},
+                 {"once-429-1-number", 1, 40},
+                 {"once-429-3-date", 1.9, 40}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ks_agent_http_options opt = options(cases[i].model);
+        struct outcome o = run(&opt, 0);
+        CHECK_OK_MESSAGE(o);
+        CHECK(o.seconds >= cases[i].least_s && o.seconds < cases[i].most_s);
+        ks_proposal_release(&o.p);
+    }
+}
+
+/* ok: NULL, or a part of the message. */
+static void expect_tls(const char *url, const char *ca, enum ks_code code, const char *words)
+{
+    struct ks_agent_http_options opt = options("good");
+    opt.endpoint = url;
+    opt.ca_file = ca;
+    opt.retries = 0;
+    struct outcome o = run(&opt, 0);
+    if (o.code != code)
+        printf("%s: %s\n", url, o.code == KS_OK ? "no error" : o.err.message);
+    CHECK_INT(o.code, code);
+    if (words)
+        CHECK_CONTAINS(o.err.message, words);
+    ks_proposal_release(&o.p);
+}
+
+TEST(a_certificate_is_trusted_only_where_it_was_named_and_proxies_are_those_of_the_environment)
+{
+    KS_AUTO_STR struct ks_str ca = KS_STR_INIT, key = KS_STR_INIT, both = KS_STR_INIT, log = KS_STR_INIT, said = KS_STR_INIT;
+    struct ks_err err;
+    struct ks_exit e;
+    struct ks_spawn s;
+    char here[64], proxy[64];
+    int tls_input, proxy_input;
+    ks_path_join(&ca, dir, "certificate.pem");
+    ks_path_join(&key, dir, "key.pem");
+    char *argv[] = {"openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "ec",
+                    "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1",
+                    "-nodes",
+                    "-days",
+                    "2",
+                    "-subj",
+                    "/CN=model.test",
+                    "-addext",
+                    "subjectAltName=DNS:model.test,IP:127.0.0.1",
+                    "-keyout",
+                    key.data,
+                    "-out",
+                    ca.data,
+                    NULL};
+    ks_spawn_init(&s);
+    s.argv = argv;
+    CHECK_OK(ks_process_run(&s, &said, &said, &e, &err));
+    CHECK(ks_exit_ok(&e));
+    ks_str_addf(&both, "%s:%s", ca.data, key.data);
+    setenv("ENDPOINT_TLS", both.data, 1);
+    int port = server_start("tls", &tls_input);
+    unsetenv("ENDPOINT_TLS");
+    snprintf(here, sizeof here, "%d", port);
+    setenv("ENDPOINT_BEHIND", here, 1);
+    snprintf(proxy, sizeof proxy, "http://127.0.0.1:%d", server_start("proxy", &proxy_input));
+    snprintf(here, sizeof here, "https://127.0.0.1:%d", port);
+    expect_tls(here, NULL, KS_ERR_DENIED, "certificate is not trusted");
+    expect_tls(here, ca.data, KS_OK, NULL);
+    expect_tls(here, "/nonexistent/ca.pem", KS_ERR_DENIED, "certificate is not trusted");
+    /* a name that nobody but the proxy knows; then another than the certificate's */
+    setenv("HTTPS_PROXY", proxy, 1);
+    expect_tls("https://model.test", ca.data, KS_OK, NULL);
+    expect_tls("https://other.test", ca.data, KS_ERR_DENIED, "certificate is not trusted");
+    /* a proxy that is not there, and is not asked where no_proxy says so */
+    setenv("HTTPS_PROXY", "http://127.0.0.1:1", 1);
+    expect_tls(here, ca.data, KS_OK, NULL);
+    setenv("no_proxy", "elsewhere.test", 1);
+    expect_tls(here, ca.data, KS_ERR_IO, "no answer");
+    unsetenv("HTTPS_PROXY");
+    setenv("no_proxy", "127.0.0.1", 1);
+    ks_path_join(&log, dir, "proxy.log");
+    ks_str_clear(&said);
+    CHECK_OK(ks_file_read(log.data, 10000, &said, &err));
+    CHECK_STR(ks_str_cstr(&said), "{\"connect\": \"model.test:443\"}\n{\"connect\": \"other.test:443\"}\n");
+    close(tls_input);
+    close(proxy_input);
 }
 
 TEST(talk_is_a_claim_and_no_verdict)
