@@ -21,7 +21,8 @@ keep() { # keep NUMBER: one of the things people do
   5) exec "$KSCC" store gc --max-size=1 --kscc-dir=crowd ;; # everything that nobody approved
   6) "$KSCC" revoke "$key" --kscc-dir=crowd # not for long: most of the builds shall find it approved
      [ $(($1 % 16)) != 14 ] || "$KSCC" store gc --max-size=1 --kscc-dir=crowd
-     exec "$KSCC" store import seed.tar --with-approvals --kscc-dir=crowd ;;
+     "$KSCC" store import seed.tar --with-approvals --kscc-dir=crowd # where it is still there, nothing is taken over
+     exec "$KSCC" approve --no-kept "$key" --kscc-dir=crowd ;;
   7) exec "$KSCC" store export "out$1.tar" "$key" --kscc-dir=crowd ;;
   esac
 }
