@@ -242,17 +242,28 @@ static bool is_cut_short(CXTranslationUnit tu)
  * headers skipped and all others kept.  With CUB included it takes three quarters of the time, and nothing in those bodies is
  * looked at here.  The text stands in a file of its own, because libclang 22 frees an unsaved one twice there.  After a fatal
  * error, such as a missing header, it says nothing more: then the ordinary parse, which goes on, has to do. */
-static enum CXErrorCode parse_once(CXIndex index, const char *path, const struct ks_args *args, struct parsed *ret)
+static enum CXErrorCode parse_once(CXIndex index, const char *path, const struct ks_args *args, const char *prelude,
+                                   struct parsed *ret)
 {
     IndexerCallbacks none = {0};
-    const char *const *argv = (const char *const *)args->v;
+    KS_AUTO_ARGS struct ks_args words;
+    ks_args_init(&words);
+    for (size_t i = 0; i < args->n; i++)
+        ks_args_add(&words, args->v[i]);
+    if (prelude) {
+        ks_args_add(&words, "-include-pch");
+        ks_args_add(&words, prelude);
+    }
+    const char *const *argv = (const char *const *)words.v;
     *ret = (struct parsed){.action = clang_IndexAction_create(index)};
     int rc = clang_indexSourceFile(ret->action, NULL, &none, sizeof none, CXIndexOpt_SkipParsedBodiesInSession, path, argv,
-                                   (int)args->n, NULL, 0, &ret->tu, CXTranslationUnit_KeepGoing);
+                                   (int)words.n, NULL, 0, &ret->tu, CXTranslationUnit_KeepGoing);
     if (rc != CXError_Success || !ret->tu || !is_cut_short(ret->tu))
         return (enum CXErrorCode)rc;
     parsed_release(ret);
-    return clang_parseTranslationUnit2(index, path, argv, (int)args->n, NULL, 0, CXTranslationUnit_KeepGoing, &ret->tu);
+    if (prelude) /* a header may have changed since: as if there were none */
+        return parse_once(index, path, args, NULL, ret);
+    return clang_parseTranslationUnit2(index, path, argv, (int)words.n, NULL, 0, CXTranslationUnit_KeepGoing, &ret->tu);
 }
 
 /* Units that look at the compiler's name may only make sense with nvcc's: a second attempt claims to be nvcc, and counts when it
@@ -269,6 +280,7 @@ static enum ks_code parse_unit(CXIndex index, const char *path, const char *sour
         return ks_fail(err, KS_ERR_IO, "parse '%s': cannot keep %zu bytes in memory", path, source_len);
     if (strchr(path, ';')) /* which ends the first of the two names */
         return ks_fail(err, KS_ERR_UNSUPPORTED, "parse '%s': its name has a ';'", path);
+    const char *prelude = ks_clang_prelude(index, &args);
     const char *const remap[] = {"-Xclang", "-remap-file", "-Xclang"};
     for (size_t i = 0; i < sizeof remap / sizeof *remap; i++)
         ks_args_add(&args, remap[i]);
@@ -279,7 +291,7 @@ static enum ks_code parse_unit(CXIndex index, const char *path, const char *sour
         struct parsed next;
         if (attempt == 1)
             ks_args_add(&args, "-D__NVCC__");
-        rc = parse_once(index, path, &args, &next);
+        rc = parse_once(index, path, &args, attempt == 0 ? prelude : NULL, &next);
         if (rc == CXError_Success && next.tu && (!best.tu || count_errors(next.tu) < count_errors(best.tu))) {
             struct parsed worse = best;
             best = next;
@@ -322,7 +334,7 @@ enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source
 {
     if (source_len > KS_MAX_SOURCE_BYTES)
         return ks_fail(err, KS_ERR_LIMIT, "parse '%s': larger than %u bytes", path, KS_MAX_SOURCE_BYTES);
-    CXIndex index = clang_createIndex(0, 0);
+    CXIndex index = clang_createIndex(1, 0);
     struct parsed parsed = {0};
     enum ks_code code = parse_unit(index, path, source, source_len, opt, &parsed, err);
     if (code == KS_OK)

@@ -45,6 +45,9 @@ struct ks_node *ks_conv_only_child(struct ks_node *n); /* NULL: none or several 
 struct ks_node *ks_conv_plain(struct ks_conv *c, CXCursor cursor, enum ks_node_kind kind, struct ks_node *parent,
                               const ks_cursors *kids);
 
+/* clang_prelude.c: the file of the precompiled prelude of a line, alive as long as the process; NULL: parse in full. */
+const char *ks_clang_prelude(CXIndex index, const struct ks_args *args);
+
 /* clang_call.c */
 struct ks_node *ks_conv_call(struct ks_conv *c, CXCursor cursor, struct ks_node *parent, const ks_cursors *kids);
 

@@ -5,6 +5,8 @@
 #include "analyzer/hypothesis.h"
 #include "tests/unit/facts_util.h"
 
+#include <time.h>
+
 static void use(struct unit *u)
 {
     struct ks_hypotheses h;
@@ -218,6 +220,39 @@ TEST(nvcc_words_reach_the_parse)
     const struct ks_access *x = u.facts ? access_of(&u.facts->kernels[0], "x", true, 0) : NULL;
     CHECK_STR(x ? poly_text(&x->index) : "", "7");
     unit_release(&u);
+    CHECK_OK(ks_dir_remove(dir, &err));
+}
+
+TEST(a_line_met_again_is_parsed_from_its_prelude_with_the_same_facts)
+{
+    static const char text[] =
+        "__global__ void k(float *x) { for (int i = 0; i < THERE; i++) x[i * THERE + threadIdx.x] += 1; }\n";
+    char dir[] = "/tmp/kscc-test-XXXXXX";
+    CHECK(mkdtemp(dir) != NULL);
+    KS_AUTO_STR struct ks_str header = KS_STR_INIT;
+    struct ks_err err;
+    ks_path_join(&header, dir, "there.h");
+    char *words[] = {
+        (char *)"nvcc", (char *)"-arch=sm_90a", (char *)"-include", header.data, (char *)"-c", (char *)"unit.cu", NULL};
+    clock_t first = 0, last = 0;
+    for (int i = 0; i < 6; i++) {
+        struct unit u;
+        const char *value = i < 5 ? "#define THERE 7\n" : "#define THERE 1024 // it changed meanwhile\n";
+        if (i == 0 || i == 5)
+            CHECK_OK(ks_file_write_atomic(header.data, value, strlen(value), 0644, &err));
+        clock_t begin = clock();
+        unit_parse_words(&u, "unit.cu", text, words);
+        last = i < 5 ? clock() - begin : last;
+        first = i == 0 ? last : first;
+        CHECK_INT(u.code, KS_OK);
+        CHECK_INT(u.diags.n, 0);
+        CHECK_INT(u.facts ? u.facts->n_kernels : 0, 1);
+        const struct ks_access *x = u.facts ? access_of(&u.facts->kernels[0], "x", true, 0) : NULL;
+        const char *index = x ? poly_text(&x->index) : "";
+        CHECK_CONTAINS(index, i < 5 ? "7" : "1024");
+        unit_release(&u);
+    }
+    CHECK(last * 2 < first); /* processor time; a tenth of it in fact */
     CHECK_OK(ks_dir_remove(dir, &err));
 }
 
