@@ -31,10 +31,10 @@ void ks_agent_readable(const struct ks_unit *unit, struct ks_args *out)
         ks_args_add(out, path);
 }
 
-static enum ks_code hook_ask(void *ctx, enum ks_layer layer, struct ks_json **ret, struct ks_err *err)
+static enum ks_code hook_ask(void *ctx, enum ks_layer layer, const char *own, struct ks_json **ret, struct ks_err *err)
 {
     struct ks_agent_place *place = ctx;
-    return ks_search_ask(place->search, layer, ret, err);
+    return ks_search_ask(place->search, layer, own, ret, err);
 }
 
 static enum ks_code hook_shell(void *ctx, const char *command, const char *source, size_t len, struct ks_json **ret,

@@ -296,10 +296,10 @@ static void operator_free(struct ks_agent *self)
     free(o);
 }
 
-static enum ks_code ask(void *ctx, enum ks_layer layer, struct ks_json **ret, struct ks_err *err)
+static enum ks_code ask(void *ctx, enum ks_layer layer, const char *own, struct ks_json **ret, struct ks_err *err)
 {
     struct operator_agent *o = ctx;
-    KS_TRY(ks_search_ask(o->search, layer, ret, err));
+    KS_TRY(ks_search_ask(o->search, layer, own, ret, err));
     const char *text = ks_json_get_str(*ret, "text", NULL);
     if (text) { /* the search's question now: it is told with this answer */
         free(o->question);

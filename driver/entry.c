@@ -7,6 +7,7 @@
 #include "driver/certificate.h"
 #include "driver/crew.h"
 #include "driver/entry_session.h"
+#include "driver/human.h"
 #include "driver/known.h"
 #include "driver/paths.h"
 #include "driver/proof_device.h"
@@ -36,6 +37,7 @@ struct running {
     struct ks_agent_place place;
     struct ks_memory *memory;
     struct ks_bank bank;
+    struct ks_human *human;
     struct ks_trace *trace;
     struct ks_journal journal;
     struct ks_search search;
@@ -51,11 +53,21 @@ static enum ks_code open_agent(struct running *r, struct ks_err *err)
     return ks_agent_open(&r->place, &r->agent, err);
 }
 
+/* Where nobody can be asked the search goes on without questions. */
+static enum ks_code open_human(struct running *r, struct ks_err *err)
+{
+    if (ks_human_open(r->x->unit->settings->ask.file, &r->human, err) != KS_OK)
+        ks_say_instead(err, "the search goes on without questions");
+    return KS_OK;
+}
+
 static enum ks_code open_bank(struct running *r, struct ks_err *err)
 {
     const struct ks_settings *s = r->x->unit->settings;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    if (s->ask == KS_ASK_OFF)
+    if (s->ask.who == KS_ASK_HUMAN)
+        return open_human(r, err);
+    if (s->ask.who == KS_ASK_OFF)
         return KS_OK;
     ks_paths_bank(&path);
     KS_TRY(ks_bank_load(s->bank ? s->bank : ks_str_cstr(&path), r->x->unit->arena, &r->bank, err));
@@ -102,6 +114,9 @@ static void trace_start(struct running *r)
 static enum ks_code search(struct running *r, struct ks_err *err)
 {
     const struct ks_entry_context *x = r->x;
+    enum ks_ask asks = x->unit->settings->ask.who;
+    if (asks == KS_ASK_HUMAN && !r->human)
+        asks = KS_ASK_OFF;
     KS_AUTO_STR struct ks_str journal = KS_STR_INIT;
     ks_store_path(x->store, r->key, KS_JOURNAL_FILE, &journal);
     r->search = (struct ks_search){.unit = x->unit,
@@ -111,7 +126,9 @@ static enum ks_code search(struct running *r, struct ks_err *err)
                                    .session = r->judge.session,
                                    .crew = r->judge.crew,
                                    .agent = r->agent,
+                                   .asks = asks,
                                    .bank = r->bank.n ? &r->bank : NULL,
+                                   .human = r->human,
                                    .memory = r->memory,
                                    .trace = r->trace,
                                    .journal = &r->journal,
@@ -192,6 +209,7 @@ static void running_release(struct running *r)
         r->agent->free(r->agent);
     ks_agent_place_release(&r->place);
     ks_memory_free(r->memory);
+    ks_human_free(r->human);
     if (r->trace)
         ks_trace_abandon(r->trace);
     ks_journal_release(&r->journal);

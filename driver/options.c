@@ -173,6 +173,23 @@ static enum ks_code parse_proposer(const char *text, const char **ret, struct ks
     return KS_OK;
 }
 
+static enum ks_code parse_asker(const char *text, struct ks_settings *s, struct ks_err *err)
+{
+    static const char *const names[] = {
+        [KS_ASK_BANK] = "bank", [KS_ASK_SELF] = "self", [KS_ASK_HUMAN] = "human", [KS_ASK_OFF] = "off"};
+    bool file = ks_str_starts(text, "human:") && text[6];
+    struct stat st;
+    if (file && (stat(text + 6, &st) < 0 || S_ISDIR(st.st_mode)))
+        return ks_fail(err, KS_ERR_USAGE, "cannot find the file of questions '%s'", text + 6);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (file ? i == KS_ASK_HUMAN : strcmp(text, names[i]) == 0) {
+            s->ask.who = (enum ks_ask)i;
+            s->ask.file = file ? text + 6 : NULL;
+            return KS_OK;
+        }
+    return ks_fail(err, KS_ERR_USAGE, "expected bank, self, human, human:FILE or off, got '%s'", text);
+}
+
 static enum ks_code set_agent(struct ks_settings *s, const char *text, struct ks_err *err)
 {
     bool on = true;
@@ -192,6 +209,8 @@ static enum ks_code set_value(const struct ks_option *o, struct ks_settings *s, 
     switch (o->type) {
     case KS_TYPE_OPT_AGENT:
         return set_agent(s, text, err);
+    case KS_TYPE_OPT_ASKER:
+        return parse_asker(text, s, err);
     case KS_TYPE_OPT_ACTION:
     case KS_TYPE_OPT_BOOL:
         *(bool *)field = true;

@@ -13,7 +13,7 @@
 enum ks_device_choice { KS_CHOOSE_AUTO, KS_CHOOSE_EMULATED, KS_CHOOSE_CUDA };
 #define KS_MAX_HOST_BYTES 256
 enum ks_policy { KS_POLICY_EXPLORE, KS_POLICY_APPROVED, KS_POLICY_OFF };
-enum ks_ask { KS_ASK_BANK, KS_ASK_OFF };
+enum ks_ask { KS_ASK_BANK, KS_ASK_SELF, KS_ASK_HUMAN, KS_ASK_OFF };
 
 struct ks_budget {
     int64_t trials; /* 0: not limited */
@@ -40,7 +40,10 @@ struct ks_settings {
         int64_t retries, context_tokens;
         double timeout_s;
     } http;
-    int ask;                     /* enum ks_ask */
+    struct {
+        enum ks_ask who;
+        const char *file; /* human: where the questions come from; NULL: the terminal */
+    } ask;
     const char *bank;            /* NULL: the one that comes with kscc */
     int host;                    /* enum ks_host_use (host.h) */
     int kept_off;                /* objects are neither used again nor kept */
@@ -61,6 +64,7 @@ enum ks_option_form { KS_OPT_BARE, KS_OPT_EQUALS, KS_OPT_EITHER };
 enum ks_option_type {
     KS_TYPE_OPT_ACTION, /* a question to kscc itself; not in the environment */
     KS_TYPE_OPT_AGENT,
+    KS_TYPE_OPT_ASKER, /* who asks the questions */
     KS_TYPE_OPT_BOOL,
     KS_TYPE_OPT_BUDGET,
     KS_TYPE_OPT_COUNT,

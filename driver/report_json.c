@@ -28,7 +28,7 @@ static void copy_all(struct ks_json *to, const struct ks_json *from, const char 
 
 static void add_question(struct builder *b, const struct ks_json *event)
 {
-    static const char *const names[] = {"point", "layer", "id", "text", NULL};
+    static const char *const names[] = {"point", "origin", "layer", "id", "text", NULL};
     struct ks_json *q = ks_json_object();
     ks_json_set_i64(q, "n", ++b->n_questions);
     ks_json_set_i64(q, "before_trial", b->n_trials + 1);

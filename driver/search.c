@@ -6,7 +6,6 @@
 #include "driver/say.h"
 #include "driver/stop.h"
 
-#include <math.h>
 #include <string.h>
 
 #define DEFAULT_TRIALS       24
@@ -78,9 +77,9 @@ void ks_search_adopt_best(struct ks_search *s)
     trace_hypotheses(s);
 }
 
-/* ---- budget and questions ------------------------------------------------------------------------------------------- */
+/* ---- budget --------------------------------------------------------------------------------------------------------- */
 
-static double budget_used(const struct ks_search *s)
+double ks_search_budget_used(const struct ks_search *s)
 {
     double used = (double)s->state->tried.n / (double)s->budget.trials;
     if (s->budget.time_s > 0) {
@@ -106,83 +105,6 @@ static const char *why_stop(const struct ks_search *s)
     if (s->agent->stopped_by && s->agent->stopped_by(s->agent))
         return s->agent->stopped_by(s->agent);
     return st->idle_rounds >= MAX_IDLE_ROUNDS && !s->open_ended ? "exhausted" : NULL;
-}
-
-/* What the last question led to, for the memory. */
-static void remember_question(struct ks_search *s)
-{
-    struct ks_search_state *st = s->state;
-    if (!st->question || !s->memory)
-        return;
-    double log_gain = 0;
-    for (size_t i = st->question_at; i < st->records.n; i++)
-        if (st->records.data[i].improved)
-            log_gain += log(st->records.data[i].measured);
-    ks_memory_record(s->memory, st->question->id, st->question->layer, s->family, log_gain);
-    struct ks_remembered item = {st->question, log_gain};
-    ks_vec_push(&st->remembered, item);
-}
-
-static struct ks_picker_view picker_view(const struct ks_search *s)
-{
-    const struct ks_search_state *st = s->state;
-    return (struct ks_picker_view){.hypotheses = st->hypotheses,
-                                   .trials = st->records.data,
-                                   .n_trials = st->records.n,
-                                   .asked = st->asked.data,
-                                   .n_asked = st->asked.n,
-                                   .agent_claims_limit = st->claims_limit,
-                                   .budget_used = budget_used(s),
-                                   .family = s->family};
-}
-
-static void put_question(struct ks_search *s, const struct ks_question *q, const char *point)
-{
-    struct ks_search_state *st = s->state;
-    remember_question(s);
-    st->question = q;
-    st->question_at = st->records.n;
-    struct ks_asked_record asked = {q->id, st->records.n};
-    ks_vec_push(&st->asked, asked);
-    struct ks_json *j = ks_json_object();
-    ks_json_set_str(j, "point", point);
-    ks_json_set_str(j, "id", q->id);
-    ks_json_set_str(j, "layer", ks_layer_text(q->layer));
-    ks_json_set_str(j, "text", q->text);
-    ks_trace_event(s->trace, "question", j);
-    ks_say_progress("question (%s, %s): %s", point, ks_layer_text(q->layer), q->text);
-}
-
-/* Puts a question when one is due; false: none was. */
-static bool ask(struct ks_search *s)
-{
-    struct ks_picker_view v = picker_view(s);
-    enum ks_decision_point point = s->bank ? ks_decision_point_now(&v) : KS_POINT_NONE;
-    const struct ks_question *q = point != KS_POINT_NONE ? ks_bank_pick(s->bank, s->memory, point, &v) : NULL;
-    if (!q)
-        return false;
-    put_question(s, q, ks_decision_point_text(point));
-    return true;
-}
-
-enum ks_code ks_search_ask(struct ks_search *s, enum ks_layer layer, struct ks_json **ret, struct ks_err *err)
-{
-    struct ks_bank about = {0};
-    if (!s->bank)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "nobody asks in this search (--kscc-ask=off)");
-    about.data = KS_ARENA_ARRAY(&s->state->arena, struct ks_question, s->bank->n);
-    for (size_t i = 0; i < s->bank->n; i++)
-        if (layer == KS_N_LAYERS || s->bank->data[i].layer == layer)
-            about.data[about.n++] = s->bank->data[i];
-    struct ks_picker_view v = picker_view(s);
-    const struct ks_question *q = about.n ? ks_bank_pick(&about, s->memory, KS_POINT_NO_GAIN, &v) : NULL;
-    *ret = ks_json_object();
-    if (q) {
-        put_question(s, q, "the agent asks");
-        ks_json_set_str(*ret, "layer", ks_layer_text(q->layer));
-        ks_json_set_str(*ret, "text", q->text);
-    }
-    return KS_OK;
 }
 
 /* ---- proposals ------------------------------------------------------------------------------------------------------ */
@@ -303,7 +225,7 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     if (!room_for_another(s))
         return ks_search_end_trial(s, err);
     struct ks_proposal p = {.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
-    bool asked = ask(s);
+    bool asked = ks_search_put_question(s);
     enum ks_code code = KS_OK;
     code = propose(s, &p, err);
     trace_conversation(s, &p);
@@ -364,7 +286,7 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
             st->failed = true;
         }
     }
-    remember_question(s);
+    ks_search_remember_question(s);
     for (size_t i = 0; i < st->tried.n; i++)
         r.n_accepted += st->tried.data[i]->trial.outcome == KS_OUTCOME_ACCEPTED;
     r.n_trials = (int64_t)st->tried.n;
@@ -377,14 +299,6 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     KS_TRY(ks_search_confirm(s, &r, err));
     *ret = r;
     return KS_OK;
-}
-
-void ks_search_remembered(const struct ks_search *s, struct ks_memory *m)
-{
-    const struct ks_search_state *st = s->state;
-    for (size_t i = 0; st && i < st->remembered.n; i++)
-        ks_memory_record(m, st->remembered.data[i].question->id, st->remembered.data[i].question->layer, s->family,
-                         st->remembered.data[i].log_gain);
 }
 
 void ks_search_release(struct ks_search *s)

@@ -16,6 +16,8 @@
 #include "questions/bank.h"
 #include "rewriter/agent.h"
 
+struct ks_human;
+
 struct ks_search {
     /* set by the caller */
     const struct ks_unit *unit;
@@ -25,7 +27,9 @@ struct ks_search {
     struct ks_session *session; /* judges, */
     struct ks_crew *crew;       /* or, when there are several devices, these do: not NULL, and session is */
     struct ks_agent *agent;
-    const struct ks_bank *bank; /* NULL: nobody asks */
+    enum ks_ask asks;           /* zero: the bank, where there is one */
+    const struct ks_bank *bank; /* NULL: none */
+    struct ks_human *human;     /* with KS_ASK_HUMAN */
     struct ks_memory *memory;   /* may be NULL */
     struct ks_trace *trace;
     const struct ks_journal *journal; /* of an earlier run */
@@ -51,8 +55,10 @@ struct ks_search_result {
 /* Searches, then (unless open_ended) confirms the best candidates in order until one passes.  Errors: what makes the session
  * itself unusable; the result so far is then lost to this run but not to the next (journal). */
 KS_NODISCARD enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
-/* A question for the agent that asks for one, about `layer` (KS_N_LAYERS: any): {"layer","text"}, {} when there is none. */
-KS_NODISCARD enum ks_code ks_search_ask(struct ks_search *s, enum ks_layer layer, struct ks_json **ret, struct ks_err *err);
+/* A question for the agent that asks for one, about `layer` (KS_N_LAYERS: any): {"layer","text"}, {} when there is none.  own:
+ * the agent's own question (--kscc-ask=self), which is written down and comes back; NULL: one of the bank. */
+KS_NODISCARD enum ks_code ks_search_ask(struct ks_search *s, enum ks_layer layer, const char *own, struct ks_json **ret,
+                                        struct ks_err *err);
 /* What came of the questions that this search has put, once more into `m`. */
 void ks_search_remembered(const struct ks_search *s, struct ks_memory *m);
 void ks_search_release(struct ks_search *s);

@@ -1,7 +1,8 @@
 #ifndef KS_DRIVER_SEARCH_STATE_H
 #define KS_DRIVER_SEARCH_STATE_H
 
-/* What a search remembers between rounds; shared by search.c (whose turn it is) and search_trial.c (what a text is worth). */
+/* What a search remembers between rounds; shared by search.c (whose turn it is), search_ask.c (who asks) and search_trial.c
+ * (what a text is worth). */
 
 #include "driver/search.h"
 
@@ -62,6 +63,10 @@ void ks_search_begin_trial(struct ks_search *s, const struct ks_proposal *p, con
 KS_NODISCARD enum ks_code ks_search_end_trial(struct ks_search *s, struct ks_err *err);
 /* Fresh seeds and hidden shapes for the best accepted texts, until one passes; fills ret with it. */
 KS_NODISCARD enum ks_code ks_search_confirm(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err);
+/* search_ask.c: puts a question when one is due; false: none was.  Remembers what came of the last one. */
+bool ks_search_put_question(struct ks_search *s);
+void ks_search_remember_question(struct ks_search *s);
+double ks_search_budget_used(const struct ks_search *s); /* [0,1] */
 /* Writes down how much time the search has used (search.c). */
 void ks_search_keep_clock(const struct ks_search *s);
 /* What the agent may see now; borrowed from the search. */

@@ -122,7 +122,7 @@ static enum ks_code open_bank(struct ks_sitting *s, struct ks_err *err)
 {
     const struct ks_settings *settings = &s->o->settings;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    if (settings->ask == KS_ASK_OFF)
+    if (settings->ask.who == KS_ASK_OFF || settings->ask.who == KS_ASK_HUMAN)
         return KS_OK;
     ks_paths_bank(&path);
     return ks_bank_load(settings->bank ? settings->bank : ks_str_cstr(&path), &s->o->arena, &s->bank, err);
@@ -223,6 +223,8 @@ static enum ks_code pass_run(struct ks_sitting *s, struct pass *p, const char *n
                                    .parse = &s->o->parse,
                                    .session = s->judge.session,
                                    .agent = p->agent,
+                                   /* who sits here asks without our help */
+                                   .asks = settings->ask.who == KS_ASK_HUMAN ? KS_ASK_OFF : settings->ask.who,
                                    .bank = s->bank.n ? &s->bank : NULL,
                                    .memory = p->memory,
                                    .trace = p->trace,

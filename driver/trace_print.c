@@ -100,8 +100,8 @@ void ks_trace_show_event(const struct ks_json *e, bool with_diffs, struct ks_str
     else if (ks_trace_event_is(e, "hypotheses"))
         show_hypotheses(e, out);
     else if (ks_trace_event_is(e, "question"))
-        ks_str_addf(out, "(%s, %s) %s\n", ks_json_get_str(e, "point", "?"), ks_json_get_str(e, "layer", "?"),
-                    ks_json_get_str(e, "text", ""));
+        ks_str_addf(out, "(%s, %s, %s) %s\n", ks_json_get_str(e, "point", "?"), ks_json_get_str(e, "origin", "bank"),
+                    ks_json_get_str(e, "layer", "?"), ks_json_get_str(e, "text", ""));
     else if (ks_trace_event_is(e, "proposal"))
         show_proposal(e, with_diffs, out);
     else if (ks_trace_event_is(e, "verdict"))

@@ -189,7 +189,7 @@ static void act_ask(struct ks_actions *a, const struct ks_json *arguments, struc
     struct ks_json *answer = NULL;
     if (name)
         KS_BUG(!ks_layer_parse(name, &layer));
-    if (a->hooks->ask(a->hooks->ctx, layer, &answer, &err) != KS_OK) {
+    if (a->hooks->ask(a->hooks->ctx, layer, ks_json_get_str(arguments, "question", NULL), &answer, &err) != KS_OK) {
         ks_action_refuse(ret, "%s", err.message);
         return;
     }

@@ -26,8 +26,9 @@ void ks_action_result_release(struct ks_action_result *r);
 /* What only the driver can do.  A NULL function: the tool is not offered. */
 struct ks_action_hooks {
     void *ctx;
-    /* A question that points to `layer` (KS_N_LAYERS: any): {"layer","text"}, or {} when there is none. */
-    enum ks_code (*ask)(void *ctx, enum ks_layer layer, struct ks_json **ret, struct ks_err *err);
+    /* A question that points to `layer` (KS_N_LAYERS: any): {"layer","text"}, or {} when there is none.  own: the agent's own
+     * question, where it is to ask itself; NULL: it wants one. */
+    enum ks_code (*ask)(void *ctx, enum ks_layer layer, const char *own, struct ks_json **ret, struct ks_err *err);
     /* Runs a command in a scratch copy that holds `source` as the unit: {"status","stdout","stderr"}.  Errors: it could not be
      * run at all. */
     enum ks_code (*shell)(void *ctx, const char *command, const char *source, size_t len, struct ks_json **ret,

@@ -82,6 +82,8 @@ struct ks_agent {
      * asked again when the next verdict is in. */
     enum ks_code (*propose)(struct ks_agent *self, const struct ks_agent_view *view, struct ks_proposal *ret, struct ks_err *err);
     void (*free)(struct ks_agent *self);
+    /* Where it would look if it asked itself, KS_N_LAYERS: nowhere.  NULL: it has words, and asks by itself when told to. */
+    enum ks_layer (*own_layer)(struct ks_agent *self, const struct ks_agent_view *view);
     /* NULL: it costs nothing. */
     void (*spend)(const struct ks_agent *self, struct ks_spend *ret);
     /* Why it stopped by itself ("tokens", "money"), NULL: it did not.  May be NULL. */

@@ -311,6 +311,21 @@ static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent
     return code;
 }
 
+/* The layer of what it would try first if nobody asked. */
+static enum ks_layer builtin_own_layer(struct ks_agent *self, const struct ks_agent_view *v)
+{
+    struct ks_proposal p;
+    struct builtin scratch = {0};
+    struct ks_agent_view unasked = *v;
+    (void)self;
+    unasked.question_layer = KS_N_LAYERS;
+    enum ks_code code = builtin_propose(&scratch.base, &unasked, &p, NULL);
+    enum ks_layer layer = code == KS_OK && p.source ? p.layer : KS_N_LAYERS;
+    ks_proposal_release(&p);
+    forget_variants(&scratch);
+    return layer;
+}
+
 static void builtin_free(struct ks_agent *self)
 {
     forget_variants((struct builtin *)self);
@@ -320,6 +335,10 @@ static void builtin_free(struct ks_agent *self)
 struct ks_agent *ks_agent_builtin_new(void)
 {
     struct builtin *b = ks_xcalloc(1, sizeof *b);
-    b->base = (struct ks_agent){.name = "builtin", .several = true, .propose = builtin_propose, .free = builtin_free};
+    b->base = (struct ks_agent){.name = "builtin",
+                                .several = true,
+                                .propose = builtin_propose,
+                                .own_layer = builtin_own_layer,
+                                .free = builtin_free};
     return &b->base;
 }

@@ -29,11 +29,13 @@ static enum ks_code fake_shell(void *ctx, const char *command, const char *sourc
     return KS_OK;
 }
 
-static enum ks_code fake_ask(void *ctx, enum ks_layer layer, struct ks_json **ret, struct ks_err *err)
+static enum ks_code fake_ask(void *ctx, enum ks_layer layer, const char *own, struct ks_json **ret, struct ks_err *err)
 {
     (void)ctx, (void)layer, (void)err;
     ask_calls++;
     *ret = ks_json_object();
+    if (own)
+        ks_json_set_str(*ret, "text", own);
     return KS_OK;
 }
 
@@ -227,9 +229,10 @@ TEST(hooks_are_the_drivers)
     struct desk d = desk_open();
     EXPECT(&d, "shell", "{\"command\":\"echo\"}", KS_ACTION_DONE, "echo");
     EXPECT(&d, "ask", "{\"layer\":\"compute\"}", KS_ACTION_DONE, "no question");
+    EXPECT(&d, "ask", "{\"question\":\"Who reads it twice?\"}", KS_ACTION_DONE, "Who reads it twice?");
     EXPECT(&d, "claim_limit", "{\"reason\":\"bandwidth\"}", KS_ACTION_CLAIM, "bandwidth");
     CHECK_INT(shell_calls, 1);
-    CHECK_INT(ask_calls, 1);
+    CHECK_INT(ask_calls, 2);
     struct ks_actions *bare = ks_actions_new("unit.cu", NULL, 0, NULL);
     struct ks_action_result r;
     ks_actions_look(bare, &view);
