@@ -83,6 +83,14 @@ static void convert_function(struct collect *ctx, CXCursor cursor)
         ks_vec_push(&ctx->functions, f);
 }
 
+/* An instance of a template that stands elsewhere as it was written.  clang lists those as well in an index that leaves the
+ * prelude's declarations out. */
+static bool is_instance(CXCursor cursor)
+{
+    CXCursor written = clang_getSpecializedCursorTemplate(cursor);
+    return !clang_Cursor_isNull(written) && clang_equalLocations(clang_getCursorLocation(written), clang_getCursorLocation(cursor));
+}
+
 static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXClientData data)
 {
     (void)parent;
@@ -90,7 +98,7 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
     CXFile file;
     clang_getExpansionLocation(clang_getCursorLocation(cursor), &file, NULL, NULL, NULL);
     enum CXCursorKind k = clang_getCursorKind(cursor);
-    if (!file || !clang_File_isEqual(file, ctx->c->main_file))
+    if (!file || !clang_File_isEqual(file, ctx->c->main_file) || is_instance(cursor))
         return CXChildVisit_Continue;
     if (k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod) {
         if (clang_isCursorDefinition(cursor))

@@ -176,17 +176,25 @@ TEST(a_unit_that_insists_on_nvcc_gets_a_second_attempt)
     unit_release(&u);
 }
 
+#define TEMP_DIR "/tmp/kscc-test-XXXXXX"
+
+/* Makes the folder; header: the path of there.h in it. */
+static void header_folder(char dir[sizeof TEMP_DIR], struct ks_str *header)
+{
+    CHECK(mkdtemp(dir) != NULL);
+    ks_path_join(header, dir, "there.h");
+}
+
 TEST(nvcc_words_reach_the_parse)
 {
     static const char text[] = "#include \"there.h\"\n"
                                "#if A != 1 || B != 2 || defined(C)\n#error macros\n#endif\n"
                                "__global__ void k(float *x) { x[THERE] = __CUDA_ARCH__; }\n"
                                "template <class T> concept yes = true;\n";
-    char dir[] = "/tmp/kscc-test-XXXXXX";
-    CHECK(mkdtemp(dir) != NULL);
     KS_AUTO_STR struct ks_str header = KS_STR_INIT;
     struct ks_err err;
-    ks_path_join(&header, dir, "there.h");
+    char dir[] = TEMP_DIR;
+    header_folder(dir, &header);
     CHECK_OK(ks_file_write_atomic(ks_str_cstr(&header), "#define THERE 7\n", 16, 0644, &err));
     char *words[] = {(char *)"nvcc",
                      (char *)"-DA=1,B=2",
@@ -226,12 +234,14 @@ TEST(nvcc_words_reach_the_parse)
 TEST(a_line_met_again_is_parsed_from_its_prelude_with_the_same_facts)
 {
     static const char text[] =
-        "__global__ void k(float *x) { for (int i = 0; i < THERE; i++) x[i * THERE + threadIdx.x] += 1; }\n";
-    char dir[] = "/tmp/kscc-test-XXXXXX";
-    CHECK(mkdtemp(dir) != NULL);
+        "__global__ void k(float *x) { for (int i = 0; i < THERE; i++) x[i * THERE + threadIdx.x] += 1; }\n"
+        "template <class T> struct runner { void go(T *x) { k<<<1, 32>>>(x); } };\n"
+        "template <class T> void run(T *x) { k<<<1, 32>>>(x); runner<T>().go(x); }\n"
+        "template void run<float>(float *);\n";
     KS_AUTO_STR struct ks_str header = KS_STR_INIT;
     struct ks_err err;
-    ks_path_join(&header, dir, "there.h");
+    char dir[] = TEMP_DIR;
+    header_folder(dir, &header);
     char *words[] = {
         (char *)"nvcc", (char *)"-arch=sm_90a", (char *)"-include", header.data, (char *)"-c", (char *)"unit.cu", NULL};
     clock_t first = 0, last = 0;
@@ -247,6 +257,7 @@ TEST(a_line_met_again_is_parsed_from_its_prelude_with_the_same_facts)
         CHECK_INT(u.code, KS_OK);
         CHECK_INT(u.diags.n, 0);
         CHECK_INT(u.facts ? u.facts->n_kernels : 0, 1);
+        CHECK_INT(u.facts ? u.facts->n_entries : 0, 1); /* the template, not its instance */
         const struct ks_access *x = u.facts ? access_of(&u.facts->kernels[0], "x", true, 0) : NULL;
         const char *index = x ? poly_text(&x->index) : "";
         CHECK_CONTAINS(index, i < 5 ? "7" : "1024");
