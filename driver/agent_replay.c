@@ -18,11 +18,6 @@ struct replay {
     size_t next;
 };
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static const char mark[] = "// kscc-propose:";
 
 /* The statement's line among the comments and blank lines that lead the text, or NULL. */
@@ -110,8 +105,7 @@ enum ks_code ks_agent_replay_new(const char *dir, struct ks_agent **ret, struct 
         if (ks_str_ends(e->d_name, ".cu"))
             ks_args_add(&r->names, e->d_name);
     closedir(d);
-    if (r->names.n)
-        qsort(r->names.v, r->names.n, sizeof(char *), compare_names);
+    ks_args_sort(&r->names, 0);
     *ret = &r->agent;
     return KS_OK;
 }

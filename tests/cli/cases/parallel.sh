@@ -31,10 +31,13 @@ P
 python3 "$SRC/tests/cli/check_schema.py" "$SRC/docs/trace.schema.json" two/objects/*/trace.jsonl || fail "schema"
 cmp -s one/objects/*/candidate.cu two/objects/*/candidate.cu || fail "another candidate was chosen"
 
-# a model that evaluates twice in one reply: both at once, each call answered with its own verdict; killed after the first
+# a model that evaluates twice in one reply: both at once, each call answered with its own verdict; killed after the first, while the
+# device of the second is held
 mkdir model && cd model && unit
 endpoint plays_two_lines
 "$KSCC" -O-agent --kscc-device=emulated --kscc-devices=2 --kscc-ask=off -c unit.cu -o unit.o >out 2>err </dev/null & pid=$!
+for i in $(seq 3000); do [ "$(grep -c '^kscc: hypothesis' err)" -ge 2 ] && break; sleep 0.05; done
+kill -STOP "$(pgrep -P $pid -x kscc-core | tail -1)"
 for i in $(seq 3000); do [ "$(cat .kscc/objects/*/journal.jsonl 2>/dev/null | wc -l)" -ge 1 ] && break; sleep 0.05; done
 kill -KILL $pid; wait $pid 2>/dev/null
 for i in $(seq 100); do pgrep -f "kscc-core.*$PWD/" >/dev/null || break; sleep 0.1; done
