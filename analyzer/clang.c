@@ -88,7 +88,8 @@ static void convert_function(struct collect *ctx, CXCursor cursor)
 static bool is_instance(CXCursor cursor)
 {
     CXCursor written = clang_getSpecializedCursorTemplate(cursor);
-    return !clang_Cursor_isNull(written) && clang_equalLocations(clang_getCursorLocation(written), clang_getCursorLocation(cursor));
+    return !clang_Cursor_isNull(written) &&
+           clang_equalLocations(clang_getCursorLocation(written), clang_getCursorLocation(cursor));
 }
 
 static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXClientData data)
