@@ -9,12 +9,13 @@
 # Builds the kernel and the check; a few small cases of every instance; these under memcheck, racecheck, synccheck, initcheck; then
 # refusals, 360 ragged cases, 200 equal runs of 32 cases, the 182 scenarios.  The file says what was tested (SHA-256 of the library and of its
 # source), on what and when, and has a line for every case with its errors and how many of its rows were compared.  It appears only when
-# everything passed; else OUT.failed has what there is, and the status is 1.  About 10 minutes, most of it compute-sanitizer.
+# everything passed; else OUT.failed has what there is, and the status is 1.  About 10 minutes, most of it compute-sanitizer.  COMMIT is named in
+# its head where there is no git.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 small=0
 [ "${1:-}" = --small ] && small=1 && shift
-[ $# -le $((1 + small)) ] && [ $# -ge $((2 * small)) ] || { sed -n '2,14p' "$0"; exit 2; }
+[ $# -le $((1 + small)) ] && [ $# -ge $((2 * small)) ] || { sed -n '2,15p' "$0"; exit 2; }
 [ $small = 0 ] || { build=$(cd "$1" && pwd) || exit 2; shift; }
 out=${1:-$root/docs/results/fa_hopper_correctness.txt}
 work=$(mktemp -d)
@@ -59,7 +60,7 @@ changed=$(git -C "$root" status --porcelain -- kernels/flash_attention kernels/p
 {
     echo "# flash_attention_forward_sm90: what was compared with double precision, case by case, and what compute-sanitizer found (tests/hopper/correctness.sh)"
     echo "# date $(date -u +%Y-%m-%d); $device"
-    echo "# commit $(git -C "$root" log -1 --format=%h 2>/dev/null || echo unknown)${changed:+ with changes}; $compiler"
+    echo "# commit ${COMMIT:-$(git -C "$root" log -1 --format=%h 2>/dev/null || echo unknown)}${changed:+ with changes}; $compiler"
     echo "# source $(hash_of "$fa"/hopper.cu "$fa"/flash_attention.h "$fa"/[!b]*.cuh "$root"/kernels/ptx/*.cuh)"
     echo "# library $(hash_of "$library")"
     echo "# check $(hash_of "$root"/tests/gpu/flash_attention_check.cu "$root"/tests/gpu/flash_cases.h "$root"/tests/gpu/flash_refusals.h)"
