@@ -290,7 +290,7 @@ void ks_hypotheses_to_diags(const struct ks_hypotheses *h, const struct ks_facts
                      x->text);
         const struct ks_evidence *e = next_note(x, NULL);
         for (int n = 0; e && n < KS_MAX_NOTES; n++, e = next_note(x, e))
-            ks_diags_add(out, KS_SEV_NOTE, facts->path, e->line, e->col, e->len, NULL, "%s", e->text);
+            ks_diags_add(out, KS_SEV_NOTE, facts->path, e->line, e->col, e->len, "evidence", "%s", e->text);
     }
 }
 

@@ -55,8 +55,7 @@ size_t ks_diags_count(const struct ks_diags *d, enum ks_severity severity)
     return n;
 }
 
-/* Display width of the UTF-8 sequence at s; sets its length.  Bytes that are not UTF-8 count as one column each. */
-static int glyph_width(const char *s, size_t len, size_t *ret_len)
+int ks_glyph_width(const char *s, size_t len, size_t *ret_len)
 {
     unsigned char c = (unsigned char)*s;
     size_t n = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 1;
@@ -82,7 +81,7 @@ static void render_caret(const char *line, size_t line_len, uint32_t col, uint32
     size_t at = 0, begin = col ? col - 1 : 0, n;
     ks_str_add(out, "    ");
     while (at < begin && at < line_len) {
-        int width = glyph_width(line + at, line_len - at, &n);
+        int width = ks_glyph_width(line + at, line_len - at, &n);
         if (line[at] == '\t')
             ks_str_addc(out, '\t');
         else
@@ -93,7 +92,7 @@ static void render_caret(const char *line, size_t line_len, uint32_t col, uint32
     ks_str_addc(out, '^');
     bool first = true;
     while (at < begin + len && at < line_len) {
-        int width = glyph_width(line + at, line_len - at, &n);
+        int width = ks_glyph_width(line + at, line_len - at, &n);
         for (int i = first ? 1 : 0; i < width; i++)
             ks_str_addc(out, '~');
         first = false;

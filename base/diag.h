@@ -36,6 +36,8 @@ size_t ks_diags_count(const struct ks_diags *d, enum ks_severity severity);
 /* source: text of the file the diagnostic is about (NULL: no source line shown).  colour: SGR escapes. */
 void ks_diag_render(const struct ks_diag *d, const char *source, size_t source_len, bool colour, struct ks_str *out);
 const char *ks_severity_text(enum ks_severity severity);
+/* Display width of the UTF-8 sequence at s; sets its length.  Bytes that are not UTF-8 count as one column each. */
+int ks_glyph_width(const char *s, size_t len, size_t *ret_len);
 
 /* Line and column of a byte offset, and back. */
 void ks_offset_to_line_col(const char *text, size_t len, size_t off_byte, uint32_t *ret_line, uint32_t *ret_col);

@@ -102,6 +102,6 @@ enum ks_code ks_wrap(struct ks_err *err, const char *fmt, ...)
 
 void ks_bug(const char *file, int line, const char *what)
 {
-    fprintf(stderr, "kscc: %s:%d: internal error: %s\n", file, line, what);
+    fprintf(stderr, "kscc: %s:%d: internal error: %s [kscc-internal-error]\n", file, line, what);
     abort();
 }

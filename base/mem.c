@@ -20,7 +20,7 @@ struct ks_arena_block {
 static void *check(void *p)
 {
     if (!p) {
-        fputs("kscc: out of memory\n", stderr);
+        fputs("kscc: out of memory [kscc-out-of-memory]\n", stderr);
         abort();
     }
     return p;

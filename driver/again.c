@@ -116,8 +116,8 @@ void ks_again_say(const char *object, const char *entry, const char *candidate_p
         ks_path_dir(&dir, candidate_path);
         ks_path_join(&certificate, ks_str_cstr(&dir), KS_CERTIFICATE_FILE);
     }
-    ks_say_progress("emitted %s: original, candidate of %s and guard; certificate: %s", object, entry,
-                    candidate_path ? ks_str_cstr(&certificate) : "not kept");
+    ks_say_result("emitted %s: original, candidate of %s and guard; certificate: %s", object, entry,
+                  candidate_path ? ks_str_cstr(&certificate) : "not kept");
 }
 
 /* As nvcc would leave it: a new file, by the mask of this process. */

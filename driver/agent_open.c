@@ -127,3 +127,19 @@ enum ks_code ks_agent_open(struct ks_agent_place *place, struct ks_agent **ret, 
         return ks_agent_command_new(name + 8, place->unit->path, ret, err);
     return ks_fail(err, KS_ERR_USAGE, "unknown agent '%s' (builtin, http, file:DIR, command:PRESET)", name);
 }
+
+enum ks_code ks_agent_check(const struct ks_settings *s, struct ks_err *err)
+{
+    struct ks_unit unit = {.settings = s, .path = "unit.cu"};
+    struct ks_agent_place place = {.unit = &unit};
+    struct ks_agent *agent = NULL;
+    const char *key;
+    if (strcmp(s->agent, "http") != 0) {
+        KS_TRY(ks_agent_open(&place, &agent, err));
+        agent->free(agent);
+        return KS_OK;
+    }
+    if (!s->http.model)
+        return ks_fail(err, KS_ERR_USAGE, "the http agent needs a model: --kscc-model=NAME");
+    return ks_secret_key(s->http.key_file, ks_agent_http_key_variable(NULL, s->http.model, s->http.endpoint), &key, err);
+}

@@ -19,6 +19,8 @@ struct ks_agent_place {
 
 /* Errors: KS_ERR_USAGE and what else the agents' own functions give. */
 KS_NODISCARD enum ks_code ks_agent_open(struct ks_agent_place *place, struct ks_agent **ret, struct ks_err *err);
+/* Whether it has what it needs on this machine; asks no endpoint and runs no program.  Errors: as ks_agent_open(). */
+KS_NODISCARD enum ks_code ks_agent_check(const struct ks_settings *s, struct ks_err *err);
 void ks_agent_place_release(struct ks_agent_place *place);
 
 /* Absolute paths that an agent's `read` and `search` may open: what the unit includes that is not the system's, and the toolkit's

@@ -212,6 +212,7 @@ int ks_cmd_interactive(char *const *argv)
         const struct ks_sitting_options opt = {
             .entry = entry, .baseline = baseline, .restart = ks_command_flag(&o.words, "--restart")};
         ks_say_quiet(o.settings.quiet);
+        ks_say_verbose(o.settings.verbose || ks_cmdline_find(&o.cmdline, "verbose"));
         enum ks_code code =
             missing ? ks_fail(&err, KS_ERR_USAGE, "--entry and --baseline need a value") : ks_opened_input(&o, &path, &err);
         if (code == KS_OK)

@@ -45,7 +45,7 @@ static int write_back(const char *path, const struct ks_str *before, const struc
     mode_t mode = stat(path, &st) == 0 ? st.st_mode & 07777 : 0644;
     if (ks_file_write_atomic(path, ks_str_cstr(text), text->len, mode, &err) != KS_OK)
         return fail(&err);
-    ks_say_progress("%s: %s is rewritten; look at it before you keep it", path, entry);
+    ks_say_result("%s: %s is rewritten; look at it before you keep it", path, entry);
     return 0;
 }
 
@@ -85,6 +85,7 @@ int ks_cmd_optimize(char *const *argv)
         bool in_place = ks_command_flag(&o.words, "--in-place"), diff = ks_command_flag(&o.words, "--diff");
         KS_AUTO_FREE char *only = ks_command_value(&o.words, "--entry");
         ks_say_quiet(o.settings.quiet);
+        ks_say_verbose(o.settings.verbose || ks_cmdline_find(&o.cmdline, "verbose"));
         if (in_place == diff)
             status = ks_command_usage("optimize");
         else if (ks_opened_input(&o, &path, &err) != KS_OK)

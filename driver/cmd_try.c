@@ -168,6 +168,7 @@ int ks_cmd_try(char *const *argv)
         return 2;
     }
     ks_say_quiet(o.settings.quiet);
+    ks_say_verbose(o.settings.verbose || ks_cmdline_find(&o.cmdline, "verbose"));
     enum ks_code code = take_words(&o, &w, &predict, &err);
     if (code == KS_OK)
         code = ks_opened_input(&o, &path, &err);

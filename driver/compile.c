@@ -100,6 +100,7 @@ static int compile_call(const struct ks_call *call, const char *nvcc)
     ks_call_take_out(call, nvcc, &clean);
     struct ks_stand_aside aside = ks_stand_aside_call(call);
     ks_say_quiet(s->quiet);
+    ks_say_verbose(s->verbose || ks_cmdline_find(c, "verbose"));
     ks_stats_use(s->dir);
     if (!aside.yes && !bad_settings && !ks_streq(s->policy_words, "off")) {
         struct ks_again *again = ks_again_open(c, s, clean.v[0]);

@@ -9,6 +9,7 @@
 #include "driver/entry_session.h"
 #include "driver/human.h"
 #include "driver/known.h"
+#include "driver/live.h"
 #include "driver/paths.h"
 #include "driver/proof_device.h"
 #include "driver/say.h"
@@ -244,12 +245,28 @@ static enum ks_code open_judge(struct running *r, struct ks_err *err)
     return KS_OK;
 }
 
+/* A remark, so that no build takes the object for the end of the search (again.c). */
+static void say_resume(const struct running *r)
+{
+    const char *rest = r->x->store->temporary ? "nothing is kept, because there is no store that can be written"
+                                              : "the same command goes on from here, and --kscc-fresh begins anew";
+    ks_say(KS_SEV_REMARK, "%s: %s: interrupted by SIG%s after %lld trial%s, with the best text so far; %s [kscc-interrupted]",
+           r->x->unit->path, r->contract->entry, ks_stop_signal_name(), (long long)r->result.n_trials,
+           r->result.n_trials == 1 ? "" : "s", rest);
+}
+
 /* Opens everything, searches, keeps what was found.  False: something failed, and it has been said. */
 static bool run_search(struct running *r)
 {
     struct ks_err err;
-    ks_say_progress("%s: entry %s on %s%s", r->x->unit->path, r->contract->entry, r->x->device->label,
-                    r->x->device->kind == KS_DEVICE_EMULATED ? " (times are modelled)" : "");
+    KS_AUTO_STR struct ks_str title = KS_STR_INIT;
+    ks_str_addf(&title, "%s: entry %s on %s%s", r->x->unit->path, r->contract->entry, r->x->device->label,
+                r->x->device->kind == KS_DEVICE_EMULATED ? " (times are modelled)" : "");
+    if (r->x->unit->settings->ask.who != KS_ASK_HUMAN) /* who is asked at the terminal reads and writes there */
+        ks_say_block(ks_str_cstr(&title));
+    if (!ks_live_on()) /* the block is headed by it */
+        ks_say_result("%s", ks_str_cstr(&title));
+    ks_live_stage("the original: building, running, timing");
     enum ks_code code = open_agent(r, &err);
     if (code == KS_OK)
         code = open_bank(r, &err);
@@ -261,8 +278,11 @@ static bool run_search(struct running *r)
         trace_start(r);
         code = search(r, &err);
     }
+    ks_live_end();
     if (code == KS_OK)
         code = keep_finding(r, &err);
+    if (code == KS_OK && ks_streq(r->result.stopped_by, "signal"))
+        say_resume(r);
     if (code == KS_OK)
         return true;
     ks_wrap(&err, "entry '%s'", r->contract->entry);
@@ -390,9 +410,9 @@ static bool find_certificate(struct running *r, struct ks_entry_context *ret_whe
     KS_AUTO_STR struct ks_str line = KS_STR_INIT, report = KS_STR_INIT;
     ks_trial_speedup(r->result.confirm, &line);
     ks_store_path(x->store, r->key, KS_REPORT_FILE, &report);
-    ks_say_progress("gate passed: %s: %s", r->contract->entry, ks_str_cstr(&line));
+    ks_say_result("gate passed: %s: %s", r->contract->entry, ks_str_cstr(&line));
     if (!x->store->temporary) /* else it is deleted with the store */
-        ks_say_progress("report: %s", ks_str_cstr(&report));
+        ks_say_result("report: %s", ks_str_cstr(&report));
     return true;
 }
 

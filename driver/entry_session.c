@@ -5,6 +5,7 @@
 #include "driver/crew.h"
 #include "driver/entry_check.h"
 #include "driver/inner.h"
+#include "driver/live.h"
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/signature.h"
@@ -106,6 +107,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .trial_timeout_ms = (int64_t)(u->settings->trial_timeout_s * 1000),
         .sample_thread_insts = u->settings->sample,
         .standby = true,
+        .on_gate = ks_live_gate,
     };
     KS_TRY(ks_session_new(&opt, &ret->session, err));
     KS_TRY(ks_session_check_state(ret->session, err));

@@ -10,7 +10,7 @@
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fputs("kscc-core: error: kscc calls this program; call kscc\n", stderr);
+        fputs("kscc-core: error: kscc calls this program; call kscc [kscc-usage]\n", stderr);
         return 2;
     }
     const struct ks_command *command = argc > 3 && strcmp(argv[1], KS_CORE_COMMAND) == 0 ? ks_command_find(argv[3]) : NULL;

@@ -57,7 +57,7 @@ struct ks_settings {
     double delta, regress;
     int64_t sample; /* 0: the device's default */
     double trial_timeout_s;
-    bool fresh, quiet, require_gate, show_help, show_version, show_commands;
+    bool fresh, quiet, require_gate, verbose, show_help, show_version, show_commands;
 };
 
 enum ks_option_form { KS_OPT_BARE, KS_OPT_EQUALS, KS_OPT_EITHER };

@@ -1,10 +1,13 @@
 #include "driver/say.h"
 
+#include "driver/build_caller.h"
+#include "driver/live.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool is_quiet, said;
+static bool is_quiet, is_verbose, said;
 
 bool ks_say_said(void)
 {
@@ -14,6 +17,18 @@ bool ks_say_said(void)
 void ks_say_quiet(bool quiet)
 {
     is_quiet = quiet;
+}
+
+void ks_say_verbose(bool verbose)
+{
+    is_verbose = verbose;
+}
+
+void ks_say_block(const char *title)
+{
+    const char *ci = getenv("CI");
+    if (!is_quiet && ks_say_colour() && !(ci && *ci) && !ks_called_by_build())
+        ks_live_begin(title);
 }
 
 bool ks_say_colour(void)
@@ -26,21 +41,63 @@ bool ks_say_colour(void)
 static void put_line(struct ks_str *line)
 {
     ks_str_addc(line, '\n');
+    if (ks_live_on()) {
+        ks_live_print(line->data, line->len);
+        return;
+    }
     fwrite(line->data, 1, line->len, stderr);
     fflush(stderr);
 }
 
-void ks_say_progress(const char *fmt, ...)
+/* Hypotheses and reasons are anybody's text: nothing in them may move the cursor. */
+static void take_controls_out(struct ks_str *line)
 {
-    if (is_quiet)
-        return;
+    for (size_t i = 0; i < line->len; i++) {
+        unsigned char c = (unsigned char)line->data[i];
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            line->data[i] = '?';
+    }
+}
+
+static void put_progress(const char *fmt, va_list ap)
+{
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
-    va_list ap;
-    va_start(ap, fmt);
     ks_str_add(&line, "kscc: ");
     ks_str_vaddf(&line, fmt, ap);
-    va_end(ap);
+    take_controls_out(&line);
     put_line(&line);
+}
+
+static bool steps_are_said(void)
+{
+    return !is_quiet && (is_verbose || (!ks_live_on() && !ks_called_by_build()));
+}
+
+void ks_say_result(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (!is_quiet)
+        put_progress(fmt, ap);
+    va_end(ap);
+}
+
+void ks_say_progress(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (steps_are_said())
+        put_progress(fmt, ap);
+    va_end(ap);
+}
+
+void ks_say_verdict(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (is_verbose && !is_quiet)
+        put_progress(fmt, ap);
+    va_end(ap);
 }
 
 static const char *severity_colour(enum ks_severity severity)
@@ -89,7 +146,7 @@ void ks_say_diag(const struct ks_diag *d, const char *source, size_t source_len)
 
 void ks_say_progress_diag(const struct ks_diag *d, const char *source, size_t source_len)
 {
-    if (!is_quiet)
+    if (steps_are_said())
         put_diag(d, source, source_len);
 }
 

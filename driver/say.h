@@ -2,12 +2,20 @@
 #define KS_DRIVER_SAY_H
 
 /* The one module that prints.  Everything goes to stderr; stdout belongs to the product.  Lines about no file are "kscc: remark:
- * ...". Progress lines ("kscc: trial 3: ...") can be switched off; remarks, warnings and errors cannot. */
+ * ...". Remarks, warnings and errors are always said.  Progress has three weights: what a search begins with and ends in, its
+ * steps, and verdicts in full.  Quiet is none of them, the default the first two, verbose all; while a block is on the screen
+ * (live.h), and inside a build, steps are left out unless verbose. */
 
 #include "base/diag.h"
 
 void ks_say_quiet(bool quiet);
-void ks_say_progress(const char *fmt, ...) KS_PRINTF(1, 2);
+void ks_say_verbose(bool verbose);
+void ks_say_result(const char *fmt, ...) KS_PRINTF(1, 2);
+void ks_say_progress(const char *fmt, ...) KS_PRINTF(1, 2); /* a step */
+void ks_say_verdict(const char *fmt, ...) KS_PRINTF(1, 2);
+/* Begins the block of a search where stderr can have one: a terminal that moves its cursor, neither quiet nor in a build, without
+ * CI and NO_COLOR. */
+void ks_say_block(const char *title);
 /* The text ends with an id, "[kscc-ID]", that explain.def knows; cli.explain reads the calls. */
 void ks_say(enum ks_severity severity, const char *fmt, ...) KS_PRINTF(2, 3);
 /* A text around err's message: the id of err is put behind it. */

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "driver/diff.h"
+#include "driver/live.h"
 #include "driver/say.h"
 #include "driver/stop.h"
 
@@ -141,6 +142,28 @@ void ks_search_keep_clock(const struct ks_search *s)
         ks_journal_clock_write(s->journal_path, (ks_clock_ns() - s->state->start_ns) / 1000000);
 }
 
+/* What the block on a terminal shows in numbers. */
+static void show_count(const struct ks_search *s)
+{
+    const struct ks_search_state *st = s->state;
+    KS_AUTO_STR struct ks_str best = KS_STR_INIT;
+    struct ks_spend spent = {0};
+    struct ks_live_view v = {.n_trials = (int64_t)st->tried.n,
+                             .budget_trials = s->budget.trials,
+                             .budget_s = s->budget.time_s,
+                             .spent_ms = (ks_clock_ns() - st->start_ns) / 1000000};
+    for (size_t i = 0; i < st->tried.n; i++)
+        v.n_accepted += st->tried.data[i]->trial.outcome == KS_OUTCOME_ACCEPTED;
+    if (st->best)
+        ks_trial_speedup(&st->best->trial, &best);
+    if (s->agent->spend)
+        s->agent->spend(s->agent, &spent);
+    v.best = st->best ? ks_str_cstr(&best) : NULL;
+    v.tokens = spent.tokens_in + spent.tokens_out;
+    v.usd = spent.money_usd;
+    ks_live_count(&v);
+}
+
 /* What the agent and its model have said since the last round, and what that has cost. */
 static void trace_conversation(struct ks_search *s, const struct ks_proposal *p)
 {
@@ -226,8 +249,9 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
         return ks_search_end_trial(s, err);
     struct ks_proposal p = {.layer = KS_N_LAYERS, .parent = KS_PARENT_BEST};
     bool asked = ks_search_put_question(s);
-    enum ks_code code = KS_OK;
-    code = propose(s, &p, err);
+    show_count(s);
+    ks_live_stage("trial %zu: waiting for a proposal of %s", st->attempts.n + 1, s->agent->name);
+    enum ks_code code = propose(s, &p, err);
     trace_conversation(s, &p);
     ks_search_keep_clock(s);
     if (code != KS_OK) { /* what was found so far stands */
@@ -294,8 +318,9 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
         *ret = r;
         return KS_OK;
     }
-    ks_say_progress("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
-                    r.n_trials == 1 ? "" : "s", (long long)r.n_accepted);
+    show_count(s);
+    ks_say_result("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
+                  r.n_trials == 1 ? "" : "s", (long long)r.n_accepted);
     KS_TRY(ks_search_confirm(s, &r, err));
     *ret = r;
     return KS_OK;

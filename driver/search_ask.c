@@ -3,6 +3,7 @@
 #include "driver/search_state.h"
 
 #include "driver/human.h"
+#include "driver/live.h"
 #include "driver/say.h"
 
 #include <math.h>
@@ -65,6 +66,7 @@ static void put_question(struct ks_search *s, const struct ks_question *q, const
     ks_json_set_str(j, "layer", ks_layer_text(q->layer));
     ks_json_set_str(j, "text", q->text);
     ks_trace_event(s->trace, "question", j);
+    ks_live_question(q->text);
     ks_say_progress("question (%s, %s): %s", point, ks_layer_text(q->layer), q->text);
 }
 

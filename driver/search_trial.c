@@ -1,6 +1,7 @@
 #include "driver/search_state.h"
 
 #include "driver/certificate.h"
+#include "driver/live.h"
 #include "driver/say.h"
 #include "driver/stop.h"
 
@@ -114,7 +115,7 @@ static void say_trial(const struct ks_search_state *st, const struct ks_tried *t
     if (earlier)
         ks_say_progress("trial %zu compiles to the same code as trial %lld: not run and not timed again", st->tried.n,
                         (long long)earlier->number);
-    ks_say_progress("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
+    ks_say_verdict("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
     ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a->transform, ks_str_cstr(&line),
                     a->improved   ? ", new best"
                     : a->accepted ? ", not faster than the best so far"
@@ -160,6 +161,13 @@ static void record(struct ks_search *s, const struct ks_flying *f)
     }
 }
 
+/* A signal that ends the search may have hit the worker too (a terminal's does not, a job's end does), and then the refusal says
+ * nothing about the candidate: it is tried again when the search goes on.  What came through to its timing was not hit. */
+static bool speaks_of_candidate(const struct ks_trial *t)
+{
+    return t->outcome != KS_OUTCOME_REJECTED && t->speedup > 0;
+}
+
 void ks_search_begin_trial(struct ks_search *s, const struct ks_proposal *p, const char *hash)
 {
     struct ks_search_state *st = s->state;
@@ -170,6 +178,8 @@ void ks_search_begin_trial(struct ks_search *s, const struct ks_proposal *p, con
     memcpy(t->hash, hash, sizeof(t->hash));
     t->number = (int64_t)st->attempts.n + 1;
     struct ks_flying f = {.t = t, .layer = p->layer, .predicted = p->predicted_speedup, .before = best_speedup(st)};
+    ks_live_hypothesis(ks_layer_text(p->layer), p->predicted_speedup, p->hypothesis);
+    ks_live_stage("trial %zu: building", st->attempts.n + 1);
     ks_say_progress("hypothesis (%s, predicts %.2fx): %s", ks_layer_text(p->layer), p->predicted_speedup, p->hypothesis);
     show_pending(st, p, t);
     if (s->crew && !ks_journal_find(s->journal, "trial", hash, &known))
@@ -203,8 +213,7 @@ enum ks_code ks_search_end_trial(struct ks_search *s, struct ks_err *err)
     memmove(st->flying.data, st->flying.data + 1, st->flying.n * sizeof(f));
     enum ks_code code = judge(s, "trial", f.t, f.job, &f.t->trial, &wall, err);
     ks_search_keep_clock(s);
-    if (code != KS_OK || (wall && ks_stop_asked())) {
-        /* the signal may have hit the worker too: this verdict says nothing about the candidate */
+    if (code != KS_OK || (wall && ks_stop_asked() && !speaks_of_candidate(&f.t->trial))) {
         if (code == KS_OK) {
             ks_trial_release(&f.t->trial);
             ks_json_free(wall);
@@ -242,6 +251,7 @@ enum ks_code ks_search_confirm(struct ks_search *s, struct ks_search_result *ret
         struct ks_json *wall;
         if (!t)
             break;
+        ks_live_stage("confirmation of trial %lld: building", (long long)t->number);
         KS_TRY(judge(s, "confirm", t, NULL, &t->confirm, &wall, err));
         if (wall && !asked_before && ks_stop_asked() && t->confirm.outcome != KS_OUTCOME_ACCEPTED) {
             ks_json_free(wall);

@@ -1,5 +1,7 @@
 #include "driver/stop.h"
 
+#include "driver/live.h"
+
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@ static volatile sig_atomic_t asked;
 static void on_signal(int number)
 {
     if (asked) {
+        ks_live_wipe();
         signal(number, SIG_DFL);
         raise(number);
     }

@@ -251,6 +251,8 @@ static void build_failed(struct ks_trial *t, const struct ks_str *log, const str
 static void gate_run(struct ks_trial *t, enum ks_gate gate, void (*run)(struct ks_trial *))
 {
     int64_t start_ns = ks_clock_ns();
+    if (t->s->opt.on_gate)
+        t->s->opt.on_gate(ks_gate_text(gate), t->confirm);
     run(t);
     t->v->gate_ns[gate] += ks_clock_ns() - start_ns;
 }

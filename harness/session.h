@@ -100,6 +100,7 @@ struct ks_session_options {
     bool look_twice; /* GPU: no trial is decided at the first look, so that what starting the processes anew costs can be measured
                       */
     bool standby;    /* GPU: keep opened workers waiting (standby.c) */
+    void (*on_gate)(const char *gate, bool confirm); /* told before a gate is tried; NULL: nobody */
     int64_t sample_thread_insts;       /* emulated: budget per timed launch */
     bool line_bytes;                   /* emulated: the profile counts the different bytes of every source line */
     const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders;

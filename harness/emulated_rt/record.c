@@ -74,7 +74,7 @@ static struct ks_record *the_record(void)
     ks_json_set_bool(head, "modelled", true);
     ks_json_set_i64(head, "sample", sample);
     if (ks_record_open(getenv(DIR_VARIABLE), number_of("KSCC_RECORD_MAX", DEFAULT_MAX_BYTES), head, &record, &err) != KS_OK)
-        fprintf(stderr, "kscc record: %s, recording nothing of this process\n", err.message);
+        fprintf(stderr, "kscc record: %s, recording nothing of this process [kscc-incomplete]\n", err.message);
     return record;
 }
 
@@ -369,7 +369,7 @@ void rt_record_finish(void)
         return;
     const char *full = ks_record_full(record);
     if (full)
-        fprintf(stderr, "kscc record: %s; what came after it is counted and not kept\n", full);
+        fprintf(stderr, "kscc record: %s; what came after it is counted and not kept [kscc-incomplete]\n", full);
     ks_record_close(record);
     record = NULL;
 }

@@ -76,7 +76,7 @@ struct ks_emu *rt_emu(void)
     if (code != KS_OK) {
         sticky = cudaErrorInitializationError;
         sticky_code = code;
-        fprintf(stderr, "kscc emulated device: %s\n", error_text);
+        fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", error_text);
     }
     return device;
 }
@@ -111,7 +111,7 @@ static void print_findings(void)
     for (size_t i = 0; i < ks_json_len(list); i++) {
         const char *text = ks_json_get_str(ks_json_at(list, i), "text", NULL);
         if (text)
-            fprintf(stderr, "kscc emulated device: %s\n", text);
+            fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", text);
     }
     ks_json_free(list);
 }
@@ -131,7 +131,7 @@ cudaError_t rt_from_code(enum ks_code code, const struct ks_err *err)
     sticky = e;
     set_error(code, err->message);
     if (!quiet) {
-        fprintf(stderr, "kscc emulated device: %s\n", err->message);
+        fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", err->message);
         print_findings();
     }
     return e;
@@ -141,7 +141,7 @@ void rt_error_note(const char *text)
 {
     snprintf(error_text, sizeof error_text, "%s", text);
     if (!quiet && getenv("KSCC_EMU_EXPLAIN"))
-        fprintf(stderr, "kscc emulated device: %s\n", text);
+        fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", text);
 }
 
 cudaError_t rt_refuse(const char *function, const char *reason)
@@ -176,7 +176,7 @@ static void write_counters(const char *dir)
     ks_json_print_pretty(j, &text);
     ks_str_addf(&path, "%s/%ld.json", dir, (long)getpid());
     if (ks_file_write_atomic(ks_str_cstr(&path), text.data, text.len, 0644, &err) != KS_OK)
-        fprintf(stderr, "kscc emulated device: %s\n", err.message);
+        fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", err.message);
 }
 
 /* With the checks on and no worker to ask, what was found is said once, when the program ends. */

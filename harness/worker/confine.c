@@ -69,7 +69,7 @@ _Noreturn void ks_confine_run(int argc, char **argv)
     for (; i + 1 < argc && strcmp(argv[i], "--") != 0 && n < KS_MAX_CONFINE_PATHS; i += 2)
         paths[n++] = (struct ks_confine_path){argv[i + 1], strcmp(argv[i], "-w") == 0};
     if (i + 1 >= argc || strcmp(argv[i], "--") != 0) {
-        fputs("kscc-worker: --confine [-s] [-r PATH]... [-w PATH]... -- COMMAND\n", stderr);
+        fputs("kscc-worker: --confine [-s] [-r PATH]... [-w PATH]... -- COMMAND [kscc-usage]\n", stderr);
         _exit(126);
     }
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -79,7 +79,7 @@ _Noreturn void ks_confine_run(int argc, char **argv)
     else
         ks_network_leave();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !ks_sandbox_confine(paths, n, !shell)) {
-        fputs("kscc-worker: cannot confine the command\n", stderr);
+        fputs("kscc-worker: cannot confine the command [kscc-sandbox-refusal]\n", stderr);
         _exit(126);
     }
     execvp(argv[i + 1], argv + i + 1);

@@ -61,7 +61,7 @@ static int watch(void)
 
 static _Noreturn void cannot(const char *what)
 {
-    fprintf(stderr, "kscc-worker: %s\n", what);
+    fprintf(stderr, "kscc-worker: %s [kscc-sandbox-refusal]\n", what);
     _exit(126);
 }
 

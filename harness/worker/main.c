@@ -363,7 +363,7 @@ static int replay(struct worker *w, const char *path)
         if (whole && c.op == KS_OP_REPORT && record_print(&c))
             continue;
         if (!whole || obey(w, &c, &reply, &err) != KS_OK) {
-            fprintf(stderr, "kscc-worker: replay stopped: %s\n", err.message);
+            fprintf(stderr, "kscc-worker: replay stopped: %s [kscc-worker]\n", err.message);
             return 3;
         }
     }
@@ -442,7 +442,7 @@ static int serve(void)
         code = ks_runner_serve(r, STDIN_FILENO, STDOUT_FILENO, &err);
     ks_runner_free(r);
     if (code != KS_OK)
-        fprintf(stderr, "kscc-worker: %s\n", err.message);
+        fprintf(stderr, "kscc-worker: %s [kscc-worker]\n", err.message);
     return code == KS_OK ? 0 : 1;
 }
 
@@ -476,7 +476,7 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "devices") == 0)
         return devices();
     if (!descriptors_take(argc, argv) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-        fputs("kscc-worker: is started by kscc and takes its orders over a socket\n", stderr);
+        fputs("kscc-worker: is started by kscc and takes its orders over a socket [kscc-usage]\n", stderr);
         return 2;
     }
     cgroup_enter(argv[4]);

@@ -4,6 +4,17 @@ expect_status 0
 for layer in Landlock seccomp no_new_privs rlimits capabilities namespaces cgroup missing; do
   grep -qE "^(ok|--) +sandbox: $layer " out || fail "no line for the layer '$layer'"
 done
+# Whatever is not there is followed by how to mend it: what this machine lacks, and what is hidden here.
+mended() { awk '/^-- /{ if (open) print open; open = $0; next } open { if ($0 !~ /^ +to mend: ./) print open; open = "" } END { if (open) print open }' out >unmended
+  [ ! -s unmended ] || fail "nothing about how to mend: $(cat unmended)"; }
+mended
+mkdir fewer; for t in bash sh g++ gcc; do ln -s "$(command -v $t)" fewer/; done
+run env PATH="$PWD/fewer" KSCC_AGENT=http KSCC_DIR=/dev/null/store KSCC_NVCC=/nowhere/nvcc "$KSCC" doctor
+expect_status 1
+for what in nvcc objcopy ld nm readelf diff store agent; do grep -qE "^-- +$what " out || fail "$what is not missed: $(grep -E " $what " out)"; done
+grep -A1 -E '^-- +objcopy' out | grep -q 'to mend: install binutils' || fail "objcopy: $(cat out)"
+grep -q 'KSCC_NVCC=' out || fail "nothing about nvcc"
+mended
 # What is said must be what a worker reports of itself.
 "$(dirname "$KSCC")/kscc-worker" --probe >probe.json
 for name in user pid net ipc uts mount; do
