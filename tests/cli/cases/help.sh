@@ -31,10 +31,13 @@ try() { COMP_LINE=$1 COMP_POINT=${#1} COMP_CWORD=$2; COMPREPLY=(); _kscc; echo "
 B
 bash complete.sh || fail "bash does not complete"
 for shell in zsh fish; do ! command -v $shell >/dev/null || $shell -n $shell.txt || fail "$shell does not read its completion"; done
-# in fish itself, where there is one
+# in the shells themselves, where they are
 if command -v fish >/dev/null; then
   fish --no-config -c 'source fish.txt; complete -C "kscc --kscc-po"; complete -C "kscc --kscc-policy=ap"; complete -C "kscc rep"' >fish.out 2>&1
   for word in --kscc-policy= --kscc-policy=approved report; do grep -q -- "^$word" fish.out || fail "fish does not complete $word: $(head -5 fish.out)"; done
+fi
+if command -v zsh >/dev/null; then
+  mkdir -p zfunc; cp zsh.txt zfunc/_kscc; (cd zfunc && timeout 100 python3 "$SRC/tests/cli/complete_zsh.py") >zsh.out 2>&1; [ ! -s zsh.out ] || fail "$(cat zsh.out)"
 fi
 for page in kscc.1 "$(dirname "$KSCC")"/../help/man*/*; do
   [ -e "$page" ] || continue
