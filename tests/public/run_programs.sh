@@ -46,7 +46,7 @@ build() {
 }
 
 reason() { # reason LOG
-    grep -a -m1 'kscc emulated device' "$1" | sed 's/^.*kscc emulated device: //; s/, source line .*//' ||
+    grep -a -m1 'kscc emulated device' "$1" | sed 's/^.*kscc emulated device: //; s/ \[kscc-[a-z-]*\]$//; s/, source line .*//' ||
         grep -aE -m1 -i 'fail|error|mismatch|wrong' "$1" || tail -n 1 "$1"
 }
 
