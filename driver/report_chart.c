@@ -193,14 +193,15 @@ static void draw_best(const struct trials_chart *c, const struct ks_json *trials
 
 static void draw_questions(const struct trials_chart *c, const struct ks_json *questions)
 {
+    bool few = ks_json_len(questions) <= 40; /* more would cover the chart: marks below it */
     for (size_t i = 0; i < ks_json_len(questions); i++) {
         const struct ks_json *q = ks_json_at(questions, i);
         double x = trial_x(c, ks_json_get_num(q, "before_trial", 1) - 0.5);
         KS_AUTO_STR struct ks_str n = KS_STR_INIT;
         ks_str_addf(&n, "%lld", (long long)ks_json_get_i64(q, "n", 0));
         ks_html_begin(c->h, "g", "asked");
-        line(c->h, NULL, x, T_TOP, x, T_BOTTOM + 24);
-        if (ks_json_len(questions) <= 40)
+        line(c->h, NULL, x, few ? T_TOP : T_BOTTOM + 14, x, T_BOTTOM + 24);
+        if (few)
             label(c->h, "mid", x, T_BOTTOM + 38, ks_str_cstr(&n));
         ks_html_leaff(c->h, "title", NULL, "question %s (%s): %s", ks_str_cstr(&n), ks_json_get_str(q, "layer", ""),
                       ks_json_get_str(q, "text", ""));

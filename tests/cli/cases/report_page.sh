@@ -85,6 +85,9 @@ one, many, none = (page(f"made/objects/{c * 64}/report.html") for c in "abc")
 assert "<script>alert(1)</script>" in "".join(one.text)
 assert many.seen["circle"] == 668, many.seen  # half in each chart
 assert many.classes["refused"] == 666 and many.classes["asked"] == 143, many.classes
+import re
+tops = [[float(y) for y in re.findall(r'class="asked"><line[^>]* y1="([0-9.]+)"', open(f"made/objects/{c * 64}/report.html").read())] for c in "ab"]
+assert len(tops[0]) == 1 and len(tops[1]) == 143 and min(tops[1]) > tops[0][0] + 50, tops[0] + tops[1][:3]  # many do not cover the chart
 assert "has not ended" in "".join(none.text) and "circle" not in none.seen
 P
 python3 judge.py || fail "a made page is not right"
