@@ -39,8 +39,11 @@ fi
 if command -v zsh >/dev/null; then
   mkdir -p zfunc; cp zsh.txt zfunc/_kscc; (cd zfunc && timeout 100 python3 "$SRC/tests/cli/complete_zsh.py") >zsh.out 2>&1; [ ! -s zsh.out ] || fail "$(cat zsh.out)"
 fi
+for page in kscc.1 "$(dirname "$KSCC")"/../help/man[57]/*; do # what whatis(1) reads
+  [ ! -e "$page" ] || grep -A1 '^\.SH NAME' "$page" | grep -qE '^kscc[a-z-]* \\- [a-z]' || fail "$page has no NAME: $(head -5 "$page")"
+done
 for page in kscc.1 "$(dirname "$KSCC")"/../help/man*/*; do
   [ -e "$page" ] || continue
-  groff -t -man -ww -W break -rLL=140n -z -Tutf8 "$page" 2>warnings
+  groff -I "$(dirname "$page")/.." -t -man -ww -W break -rLL=140n -z -Tutf8 "$page" 2>warnings
   [ ! -s warnings ] || fail "$page: $(head -3 warnings)"
 done
