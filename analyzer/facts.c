@@ -45,7 +45,8 @@ enum ks_code ks_facts_parse(const char *path, const char *source, size_t source_
     struct ks_mirror *m = NULL;
     KS_TRY(ks_mirror_parse(path, source, source_len, opt, arena, diags, &m, err));
     if (!is_usable(m))
-        return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': %zu errors and no function without one", path, m->n_errors);
+        return ks_fail(err, KS_ERR_SYNTAX, "parse '%s': %zu error%s and no function without one", path, m->n_errors,
+                       ks_plural_s((int64_t)m->n_errors));
     struct ks_facts *f = KS_ARENA_NEW(arena, struct ks_facts);
     f->path = m->path;
     f->source = m->source;

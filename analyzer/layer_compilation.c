@@ -288,7 +288,7 @@ static void add_ptxas(struct ks_case *c, const struct ks_ptxas_info *p)
     if (p->registers >= 0) {
         double warps = floor((double)KS_REGISTERS_PER_SM / (ceil(ks_clamp(p->registers, 1, 255) / 8.0) * 8.0 * 32.0));
         double ratio = ks_clamp(warps / KS_WARPS_PER_SM, 0.0, 1.0);
-        ks_case_add(c, "registers", p->registers, 0.0, NULL, "%d registers a thread", p->registers);
+        ks_case_add(c, "registers", p->registers, 0.0, NULL, "%d register%s a thread", p->registers, ks_plural_s(p->registers));
         if (ratio < 1.0)
             ks_case_add(c, "register_limited_occupancy", ratio, 0.3 * (1.0 - ratio), NULL,
                         "%d registers a thread leave room for %.0f of %d warps", p->registers, warps, KS_WARPS_PER_SM);

@@ -237,7 +237,7 @@ void ks_case_compute(struct ks_case *c)
     if (c->kernel->n_flops_double)
         ks_case_add(c, "double_ops", (double)c->kernel->n_flops_double, holds_doubles(c->kernel) ? 0.04 : 0.2, o.first_double,
                     "%lld double-precision operation%s", (long long)c->kernel->n_flops_double,
-                    c->kernel->n_flops_double == 1 ? "" : "s");
+                    ks_plural_s(c->kernel->n_flops_double));
     if (o.divisions)
         ks_case_add(c, "divisions_in_loop", o.divisions, 0.15, o.first_division, "a floating-point division in every iteration");
     if (o.int_divisions)
@@ -247,7 +247,7 @@ void ks_case_compute(struct ks_case *c)
         ks_case_add(c, "special_in_loop", o.special, 0.15, o.first_special, "%s() in every iteration", o.first_special->name);
     else if (o.functions)
         ks_case_add(c, "special_calls", o.functions, ks_clamp(0.06 * o.functions, 0.0, 0.3), o.first_function,
-                    "%d call%s of functions like %s() for each element", o.functions, o.functions == 1 ? "" : "s",
+                    "%d call%s of functions like %s() for each element", o.functions, ks_plural_s(o.functions),
                     o.first_function->name);
     if (o.from_indices)
         ks_case_add(c, "special_of_indices", o.from_indices, 0.35, o.first_index,

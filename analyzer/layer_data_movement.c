@@ -62,12 +62,12 @@ static void add_reuse(struct ks_case *c)
     }
     if (in_loop)
         ks_case_add(c, "global_reads_in_loop", in_loop, 0.05, NULL, "%d place%s read%s global memory inside a loop", in_loop,
-                    in_loop == 1 ? "" : "s", in_loop == 1 ? "s" : "");
+                    ks_plural_s(in_loop), in_loop == 1 ? "s" : "");
     if (k->n_shared)
         ks_case_add(c, "shared_arrays", (double)k->n_shared, 0.0, k->shared[0].decl, "shared memory is in use");
     if (staged)
         ks_case_add(c, "staged_buffers", staged, 0.0, NULL, "%d global read%s go%s to shared memory before use", staged,
-                    staged == 1 ? "" : "s", staged == 1 ? "es" : "");
+                    ks_plural_s(staged), staged == 1 ? "es" : "");
     if (!reused)
         return;
     bool hot = first->loop && ks_loop_is_long(first->loop);

@@ -67,15 +67,15 @@ static void add_strides(struct ks_case *c)
             ks_case_add(c, "strided_accesses", strided, 1.0 - pow(1.0 - weight, fmin(strided, 3)), first->node,
                         "neighbouring lanes %s '%s' %s elements apart", verb, first->buffer->name, stride_text(c, first));
         else
-            ks_case_add(c, "strided_accesses", strided, weight, first->node, "neighbouring lanes %s '%s' %lld elements apart",
-                        verb, first->buffer->name, (long long)first->lane_stride_elem);
+            ks_case_add(c, "strided_accesses", strided, weight, first->node, "neighbouring lanes %s '%s' %lld element%s apart",
+                        verb, first->buffer->name, (long long)first->lane_stride_elem, ks_plural_s(first->lane_stride_elem));
     }
     if (symbolic)
         ks_case_add(c, "lane_stride_symbolic", symbolic, 0.0, first->node,
                     "the distance of neighbouring lanes in '%s' is only known at run time", first->buffer->name);
     if (widest)
-        ks_case_add(c, "lane_stride_bytes", (double)widest, 0.0, first->node, "neighbouring lanes are %lld bytes apart",
-                    (long long)widest);
+        ks_case_add(c, "lane_stride_bytes", (double)widest, 0.0, first->node, "neighbouring lanes are %lld byte%s apart",
+                    (long long)widest, ks_plural_s(widest));
     if (irregular)
         ks_case_add(c, "irregular_accesses", irregular, 0.2, first_irregular->node,
                     "which element of '%s' a lane touches comes from data or a division", first_irregular->buffer->name);
@@ -95,10 +95,10 @@ static void add_structures(struct ks_case *c)
         return;
     int64_t bytes = element_bytes(first);
     ks_case_add(c, "aos_accesses", n, bytes > 16 ? 0.55 : 0.25, first->node,
-                "one member of each %s in '%s' is touched at a time, %lld bytes from lane to lane", first->element->spelling,
-                first->buffer->name, (long long)bytes);
-    ks_case_add(c, "lane_stride_bytes", (double)bytes, 0.0, first->node, "neighbouring lanes are %lld bytes apart",
-                (long long)bytes);
+                "one member of each %s in '%s' is touched at a time, %lld byte%s from lane to lane", first->element->spelling,
+                first->buffer->name, (long long)bytes, ks_plural_s(bytes));
+    ks_case_add(c, "lane_stride_bytes", (double)bytes, 0.0, first->node, "neighbouring lanes are %lld byte%s apart",
+                (long long)bytes, ks_plural_s(bytes));
 }
 
 static void add_widths(struct ks_case *c)
@@ -122,9 +122,9 @@ static void add_widths(struct ks_case *c)
     double weight = narrowest >= 8 ? 0.06 : narrowest >= 4 ? 0.15 : narrowest >= 2 ? 0.25 : 0.35;
     ks_case_add(c, "narrow_accesses", n, weight, first->node,
                 "each lane moves %lld byte%s of '%s' at a time though its neighbours move the bytes beside them",
-                (long long)narrowest, narrowest == 1 ? "" : "s", first->buffer->name);
+                (long long)narrowest, ks_plural_s(narrowest), first->buffer->name);
     ks_case_add(c, "narrow_bytes", (double)narrowest, 0.0, first->node, "a lane moves %lld byte%s", (long long)narrowest,
-                narrowest == 1 ? "" : "s");
+                ks_plural_s(narrowest));
 }
 
 /* ---- banks ---- */

@@ -25,7 +25,7 @@ static void add_shape(struct ks_case *c)
         int64_t threads = x * y * z;
         double weight = threads < 64 ? 0.4 : threads < 128 ? 0.2 : threads > 512 ? 0.1 : 0.03;
         ks_case_add(c, "block_threads", (double)threads, weight, launch->block, "blocks of %lld thread%s", (long long)threads,
-                    threads == 1 ? "" : "s");
+                    ks_plural_s(threads));
         if (threads % KS_WARP)
             ks_case_add(c, "block_partial_warp", (double)(threads % KS_WARP), 0.35, launch->block,
                         "the last warp of each block has only %lld of %d lanes", (long long)(threads % KS_WARP), KS_WARP);
@@ -35,7 +35,7 @@ static void add_shape(struct ks_case *c)
         blocks = blocks && ks_poly_is_const(&launch->grid_dims[d], &g) ? blocks * g : 0;
     if (blocks > 0)
         ks_case_add(c, "blocks_total", (double)blocks, blocks < 64 ? 0.4 : 0.05, launch->grid,
-                    "the grid has %lld block%s, whatever the size of the input", (long long)blocks, blocks == 1 ? "" : "s");
+                    "the grid has %lld block%s, whatever the size of the input", (long long)blocks, ks_plural_s(blocks));
 }
 
 /* ---- work of one thread ---- */
@@ -116,10 +116,10 @@ static void add_loops(struct ks_case *c)
     int64_t elements = elements_written(k, &written);
     if (elements > 0 && k->n_loops == 0)
         ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 ? 0.12 : 0.05, written->node,
-                    "each thread produces %lld element%s and ends", (long long)elements, elements == 1 ? "" : "s");
+                    "each thread produces %lld element%s and ends", (long long)elements, ks_plural_s(elements));
     else if (elements > 0)
         ks_case_add(c, "elements_per_thread", (double)elements, elements == 1 && !k->uses_shuffle ? 0.05 : 0.0, written->node,
-                    "each thread produces %lld element%s", (long long)elements, elements == 1 ? "" : "s");
+                    "each thread produces %lld element%s", (long long)elements, ks_plural_s(elements));
 }
 
 /* ---- idle lanes ---- */

@@ -76,7 +76,7 @@ static void add_barriers(struct ks_case *c)
     }
     if (!n)
         return;
-    ks_case_add(c, "barriers", n, ks_clamp(0.02 * n, 0.0, 0.15), first->node, "%d block barrier%s", n, n == 1 ? "" : "s");
+    ks_case_add(c, "barriers", n, ks_clamp(0.02 * n, 0.0, 0.15), first->node, "%d block barrier%s", n, ks_plural_s(n));
     if (in_loop)
         ks_case_add(c, "barriers_in_loop", in_loop, first_in_loop ? 0.15 : 0.1, first_in_loop ? first_in_loop->node : first->node,
                     "every iteration waits at a block barrier");

@@ -111,6 +111,11 @@ bool ks_str_ends(const char *s, const char *suffix)
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+const char *ks_plural_s(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 bool ks_streq(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);

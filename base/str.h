@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct ks_str {
     char *data; /* never NULL after the first append; use ks_str_cstr() */
@@ -36,6 +37,8 @@ bool ks_str_starts(const char *s, const char *prefix);
 bool ks_str_starts_one(const char *s, const char *const *prefixes, size_t n);
 bool ks_str_ends(const char *s, const char *suffix);
 bool ks_streq(const char *a, const char *b); /* NULL equals NULL only */
+/* What stands behind a noun after a number: "%zu trial%s". */
+const char *ks_plural_s(int64_t n);
 
 /* Growing array: struct { T *data; size_t n, cap; }.  KS_VEC(T) names the type of a member or local. */
 #define KS_VEC(T)                                                                                                                \

@@ -157,8 +157,8 @@ static void run_ended(struct command *c)
     KS_AUTO_JSON struct ks_json *clean = ks_json_repeatable(j);
     ks_json_free(j);
     ks_trace_event(c->trace, "command", ks_steal(clean));
-    ks_say_progress("%s: %s %s after %lld tries", c->name, c->preset.program, c->space.ended ? c->space.ended : "ended",
-                    (long long)c->tries);
+    ks_say_progress("%s: %s %s after %lld tr%s", c->name, c->preset.program, c->space.ended ? c->space.ended : "ended",
+                    (long long)c->tries, c->tries == 1 ? "y" : "ies");
     if (c->tries == 0 || c->runs == MAX_RUNS) {
         c->over = true;
         return;

@@ -315,7 +315,7 @@ static int check_contracts(struct ks_looked *l)
     else if (code == KS_OK && n == 0)
         ks_say(KS_SEV_ERROR, "%s: no contract ('// kscc: entry ...') in the source [kscc-no-workload]", l->unit.path);
     else if (ok && !l->json)
-        printf("%s: %zu contract%s, no errors\n", l->unit.path, n, n == 1 ? "" : "s");
+        printf("%s: %zu contract%s, no errors\n", l->unit.path, n, ks_plural_s(n));
     return ok ? 0 : 1;
 }
 

@@ -32,8 +32,9 @@ static void show_finding(const struct ks_store *store, const char *key, const st
     if (ks_store_read(store, key, KS_DIFF_FILE, &diff, &err) == KS_OK)
         printf("%s", ks_str_cstr(&diff));
     ks_report_speedup(ks_json_get(c, "speedup"), &speedup);
-    printf("%.12s: %s of %s, %s, %lld trials\n", key, ks_json_get_str(c, "entry", "?"), ks_json_get_str(c, "unit", "?"),
-           ks_str_cstr(&speedup), (long long)ks_json_get_i64(c, "trials", 0));
+    int64_t n_trials = ks_json_get_i64(c, "trials", 0);
+    printf("%.12s: %s of %s, %s, %lld trial%s\n", key, ks_json_get_str(c, "entry", "?"), ks_json_get_str(c, "unit", "?"),
+           ks_str_cstr(&speedup), (long long)n_trials, ks_plural_s(n_trials));
     for (size_t i = 0; i < ks_json_len(gates); i++) {
         const struct ks_json *g = ks_json_at(gates, i);
         const char *reason = ks_json_get_str(g, "reason", NULL);

@@ -46,7 +46,8 @@ static enum ks_code merge(char *const *paths, size_t n, const char *out, struct 
     if (code == KS_OK)
         code = ks_memory_save(sum, out, err);
     if (code == KS_OK)
-        ks_say(KS_SEV_NOTE, "%s: %zu answers of %zu memor%s [kscc-memory]", out, ks_memory_answers(sum), n, n == 1 ? "y" : "ies");
+        ks_say(KS_SEV_NOTE, "%s: %zu answer%s of %zu memor%s [kscc-memory]", out, ks_memory_answers(sum),
+               ks_plural_s((int64_t)ks_memory_answers(sum)), n, n == 1 ? "y" : "ies");
     ks_memory_free(sum);
     return code;
 }

@@ -28,16 +28,17 @@ static void print_triple(const struct ks_json *v)
 static void print_kernel(const struct ks_json *k)
 {
     const struct ks_json *shapes = ks_json_get(k, "shapes"), *bound = ks_json_get(k, "bound");
-    printf("%6.1f %%  %10.3f us  %7lld launches  %5lld recorded  ", ks_json_get_num(k, "share", 0) * 100,
-           ks_json_get_num(k, "ns", 0) / 1000, (long long)ks_json_get_i64(k, "launches", 0),
+    int64_t n_launches = ks_json_get_i64(k, "launches", 0);
+    printf("%6.1f %%  %10.3f us  %7lld launch%-2s  %5lld recorded  ", ks_json_get_num(k, "share", 0) * 100,
+           ks_json_get_num(k, "ns", 0) / 1000, (long long)n_launches, n_launches == 1 ? "" : "es",
            (long long)ks_json_get_i64(k, "recorded", 0));
     if (ks_json_is_number(bound))
         printf("at most %.2fx  ", ks_json_num(bound, 0));
     printf("%s\n", ks_json_get_str(k, "kernel", ""));
     for (size_t i = 0; i < ks_json_len(shapes); i++) {
         const struct ks_json *s = ks_json_at(shapes, i);
-        printf("            weight %.3f  %lld times  grid ", ks_json_get_num(s, "weight", 0),
-               (long long)ks_json_get_i64(s, "launches", 0));
+        printf("            weight %.3f  %lld time%s  grid ", ks_json_get_num(s, "weight", 0),
+               (long long)ks_json_get_i64(s, "launches", 0), ks_plural_s(ks_json_get_i64(s, "launches", 0)));
         print_triple(ks_json_get(s, "grid"));
         printf("  block ");
         print_triple(ks_json_get(s, "block"));
@@ -48,9 +49,10 @@ static void print_kernel(const struct ks_json *k)
 static void print_summary(const struct ks_json *j)
 {
     const struct ks_json *kernels = ks_json_get(j, "kernels");
-    printf("%lld launches (%lld with their buffers), %lld copies to the host, %.3f us %s in kernels\n",
-           (long long)ks_json_get_i64(j, "launches", 0), (long long)ks_json_get_i64(j, "recorded", 0),
-           (long long)ks_json_get_i64(j, "copies", 0), ks_json_get_num(j, "ns", 0) / 1000,
+    int64_t n_launches = ks_json_get_i64(j, "launches", 0), n_copies = ks_json_get_i64(j, "copies", 0);
+    printf("%lld launch%s (%lld with buffers), %lld cop%s to the host, %.3f us %s in kernels\n", (long long)n_launches,
+           n_launches == 1 ? "" : "es", (long long)ks_json_get_i64(j, "recorded", 0), (long long)n_copies,
+           n_copies == 1 ? "y" : "ies", ks_json_get_num(j, "ns", 0) / 1000,
            ks_json_get_bool(j, "modelled", false) ? "modelled" : "measured");
     for (size_t i = 0; i < ks_json_len(kernels); i++)
         print_kernel(ks_json_at(kernels, i));
@@ -75,7 +77,7 @@ static int show(const char *dir, bool json, bool check)
         ks_say(KS_SEV_WARNING,
                "the recording is not whole: its cap or the disk was reached, showing what was kept [kscc-incomplete]");
     if (check)
-        ks_say(KS_SEV_REMARK, "%zu contents are what their names say [kscc-recorded]", n);
+        ks_say(KS_SEV_REMARK, "%zu content%s as named [kscc-recorded]", n, n == 1 ? " is" : "s are");
     if (json) {
         ks_json_print_pretty(j, &text);
         fputs(ks_str_cstr(&text), stdout);

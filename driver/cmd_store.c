@@ -21,7 +21,7 @@ static void print_row(const struct ks_index_row *r, void *ctx)
         printf("  %.3fx modelled", r->speedup);
     else if (r->speedup > 0)
         printf("  %.3fx [%.3f, %.3f]", r->speedup, r->speedup_lo, r->speedup_hi);
-    printf("  %lld trials\n", (long long)r->trials);
+    printf("  %lld trial%s\n", (long long)r->trials, ks_plural_s(r->trials));
 }
 
 struct kept_count {
@@ -75,11 +75,11 @@ static int verify(const struct ks_store *store, bool again)
             printf("%.12s  %s\n", keys.v[i], err.message);
         }
     }
-    printf("%d certificate%s good, %d bad\n", n_good, n_good == 1 ? "" : "s", n_bad);
+    printf("%d certificate%s good, %d bad\n", n_good, ks_plural_s(n_good), n_bad);
     if (kept.n_bad)
-        printf("%d kept object%s bad\n", kept.n_bad, kept.n_bad == 1 ? "" : "s");
+        printf("%d kept object%s bad\n", kept.n_bad, ks_plural_s(kept.n_bad));
     if (kept.n_open)
-        printf("%d kept object%s not compared\n", kept.n_open, kept.n_open == 1 ? "" : "s");
+        printf("%d kept object%s not compared\n", kept.n_open, ks_plural_s(kept.n_open));
     return n_bad || kept.n_bad || kept.n_open ? 1 : 0;
 }
 
@@ -105,7 +105,7 @@ static int rebuild(const struct ks_store *store)
     size_t n = 0;
     enum ks_code code = ks_index_rebuild(store, &n, &err);
     if (code == KS_OK)
-        printf("%zu entries\n", n);
+        printf("%zu result%s\n", n, ks_plural_s((int64_t)n));
     return said(code, &err);
 }
 

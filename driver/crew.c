@@ -177,7 +177,7 @@ static void member_lost(struct ks_crew *c, struct member *m, const struct ks_err
     member_end(m);
     int left = ks_crew_size(c);
     KS_AUTO_STR struct ks_str instead = KS_STR_INIT;
-    ks_str_addf(&instead, "the search goes on with %d device%s", left, left == 1 ? "" : "s");
+    ks_str_addf(&instead, "the search goes on with %d device%s", left, ks_plural_s(left));
     if (left)
         ks_say_instead(why, ks_str_cstr(&instead));
     if (!job)

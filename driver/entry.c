@@ -90,7 +90,7 @@ static enum ks_code open_trace(struct running *r, struct ks_err *err)
     }
     ks_journal_read(ks_str_cstr(&journal), &r->journal);
     if (r->journal.n)
-        ks_say_progress("resuming: %zu verdict%s in the journal of an earlier run", r->journal.n, r->journal.n == 1 ? "" : "s");
+        ks_say_progress("resuming: %zu verdict%s in the journal of an earlier run", r->journal.n, ks_plural_s(r->journal.n));
     return ks_trace_open(ks_str_cstr(&trace), ks_str_cstr(&wall), r->x->unit->settings->trace, ks_path_base(r->x->unit->path),
                          &r->trace, err);
 }
@@ -252,7 +252,7 @@ static void say_resume(const struct running *r)
                                               : "the same command goes on from here, and --kscc-fresh begins anew";
     ks_say(KS_SEV_REMARK, "%s: %s: interrupted by SIG%s after %lld trial%s, with the best text so far; %s [kscc-interrupted]",
            r->x->unit->path, r->contract->entry, ks_stop_signal_name(), (long long)r->result.n_trials,
-           r->result.n_trials == 1 ? "" : "s", rest);
+           ks_plural_s(r->result.n_trials), rest);
 }
 
 /* Opens everything, searches, keeps what was found.  False: something failed, and it has been said. */

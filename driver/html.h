@@ -8,7 +8,7 @@
  *     struct ks_html *h = ks_html_new("title", css);
  *     ks_html_open(h, "p");
  *     ks_html_attr(h, "class", "note");
- *     ks_html_textf(h, "%d trials", n);
+ *     ks_html_textf(h, "%d trial%s", n, ks_plural_s(n));
  *     ks_html_close(h);
  *     ks_html_finish(h, out);
  */

@@ -82,7 +82,7 @@ static void add_spent(const struct ks_live_view *v, struct ks_str *out)
     double left = seconds_left(v);
     add_duration((double)v->spent_ms / 1000, out);
     if (v->tokens)
-        ks_str_addf(out, ", %lld tokens", (long long)v->tokens);
+        ks_str_addf(out, ", %lld token%s", (long long)v->tokens, ks_plural_s(v->tokens));
     if (v->usd > 0)
         ks_str_addf(out, ", %.2f USD", v->usd);
     if (left < 0)

@@ -114,7 +114,7 @@ static enum ks_code link_again(struct one_step *o, struct ks_err *err)
     if (code != KS_OK)
         unlink(ks_str_cstr(&fresh));
     else
-        ks_say_progress("linked %s again, from %zu object%s with candidates", output, o->n_emitted, o->n_emitted == 1 ? "" : "s");
+        ks_say_progress("linked %s again, from %zu object%s with candidates", output, o->n_emitted, ks_plural_s(o->n_emitted));
     return code;
 }
 

@@ -55,7 +55,7 @@ void ks_report_trials(const struct ks_store *store, const char *key, struct ks_s
 {
     struct counts c = {0};
     ks_store_each_line(store, key, KS_TRACE_FILE, count_event, &c);
-    ks_str_addf(out, "%d trial%s: %d accepted, %d without gain", c.n, c.n == 1 ? "" : "s", c.accepted, c.no_gain);
+    ks_str_addf(out, "%d trial%s: %d accepted, %d without gain", c.n, ks_plural_s(c.n), c.accepted, c.no_gain);
     for (size_t i = 0; i < c.n_kinds; i++)
         ks_str_addf(out, ", %d rejected by %s", c.rejected[i].n, c.rejected[i].gate);
     if (c.n_not_confirmed)

@@ -120,6 +120,13 @@ static const char *result_text(const struct ks_json *r)
     return ks_json_get_bool(r, "modelled", false) ? "modelled speed-up" : "speed-up, T_reference / T_kernel, 95 % interval";
 }
 
+static void count(struct ks_html *h, int64_t n, const char *one, const char *many)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_addf(&text, "%lld", (long long)n);
+    fact(h, n == 1 ? one : many, ks_str_cstr(&text));
+}
+
 static void head(struct ks_html *h, const struct ks_json *r)
 {
     const struct ks_json *device = ks_json_get(r, "device"), *spend = ks_json_get(r, "spend");
@@ -138,11 +145,8 @@ static void head(struct ks_html *h, const struct ks_json *r)
     add_speedup(ks_json_get(r, "speedup"), "estimate", "lo", "hi", &text);
     fact(h, result_text(r), ks_str_cstr(&text));
     ks_str_clear(&text);
-    ks_str_addf(&text, "%lld", (long long)ks_json_get_i64(spend, "trials", 0));
-    fact(h, "trials", ks_str_cstr(&text));
-    ks_str_clear(&text);
-    ks_str_addf(&text, "%zu", ks_json_len(ks_json_get(r, "questions")));
-    fact(h, "questions", ks_str_cstr(&text));
+    count(h, ks_json_get_i64(spend, "trials", 0), "trial", "trials");
+    count(h, (int64_t)ks_json_len(ks_json_get(r, "questions")), "question", "questions");
     if (ks_json_get_num(spend, "wall_s", 0) > 0) {
         ks_str_clear(&text);
         ks_str_addf(&text, "%.0f s", ks_json_get_num(spend, "wall_s", 0));
@@ -214,9 +218,10 @@ static void named_sizes(struct ks_html *h, const struct ks_json *sizes)
     for (size_t i = 0; i < ks_json_len(sizes); i++) {
         const struct ks_json *kind = ks_json_at(sizes, i);
         if (ks_json_get(kind, "found"))
-            ks_str_addf(&text, "%s%s: %lld found, %lld calls",
+            ks_str_addf(&text, "%s%s: %lld found, %lld call%s",
                         text.len ? "; " : "sizes that its code led to: ", ks_json_key(kind),
-                        (long long)ks_json_get_i64(kind, "found", 0), (long long)ks_json_get_i64(kind, "tried", 0));
+                        (long long)ks_json_get_i64(kind, "found", 0), (long long)ks_json_get_i64(kind, "tried", 0),
+                        ks_plural_s(ks_json_get_i64(kind, "tried", 0)));
     }
     if (text.len)
         ks_html_leaf(h, "div", "dim", ks_str_cstr(&text));
@@ -288,7 +293,7 @@ static void conversation(struct ks_html *h, const struct ks_json *r)
         return;
     ks_html_leaf(h, "h2", NULL, "Conversation");
     ks_html_open(h, "details");
-    ks_html_leaff(h, "summary", NULL, "%zu events of the trace", ks_json_len(events));
+    ks_html_leaff(h, "summary", NULL, "%zu event%s of the trace", ks_json_len(events), ks_plural_s((int64_t)ks_json_len(events)));
     for (size_t i = 0; i < ks_json_len(events); i++) {
         const struct ks_json *e = ks_json_at(events, i);
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
@@ -371,7 +376,7 @@ void ks_report_index_html(const struct ks_json *reports, struct ks_str *out)
 {
     static const char *const names[] = {"unit", "entry", "device", "result", "state", "trials", NULL};
     struct ks_html *h = ks_html_new("kscc: results of a store", css);
-    ks_html_leaff(h, "h1", NULL, "%zu searches", ks_json_len(reports));
+    ks_html_leaff(h, "h1", NULL, "%zu search%s", ks_json_len(reports), ks_json_len(reports) == 1 ? "" : "es");
     heads(h, names);
     for (size_t i = 0; i < ks_json_len(reports); i++) {
         const struct ks_json *r = ks_json_at(reports, i), *device = ks_json_get(r, "device");

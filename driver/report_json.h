@@ -1,6 +1,7 @@
 #ifndef KS_DRIVER_REPORT_JSON_H
 #define KS_DRIVER_REPORT_JSON_H
 
+// clang-format off
 /* One search as one JSON object, read from the files of its folder: what `kscc report --json` prints and what the HTML report
  * shows.
  *
@@ -10,14 +11,20 @@
  *   speedup    {estimate, lo, hi}, of the confirmation; absent without a certificate
  *   points     the confirmation's timing points: shape, reference_ns, candidate_ns, speedup, speedup_lo, speedup_hi, roofline_ns
  *   questions  [{n, before_trial, point, layer, id, text}]
- *   trials     [{n, question, agent, layer, hypothesis, predicted, transform, outcome, speedup, speedup_lo, speedup_hi, gain,
- * best, gate, reason, gates: {name: state}, points}]; question: its n, 0 before the first; gain: over the best text before it, to
- * compare with predicted; best: the fastest so far; gate: the one that failed confirmations  the same members, of the repeated
- * judgements at the end layers     {before, after}: hypotheses on the original and on the last text that was analysed: [{layer,
- * kernel, score, text, line}] spend      {trials, wall_s, build_s, tools_s, device_s, gates_s: {name: s}} and what the trace's
- * "spend" events count; from the wall file, so it differs from run to run stopped_by, budget_trials conversation   the trace's
- * other events, as they are diff       candidate against original, unified; absent without a certificate
+ *   trials     [{n, question, agent, layer, hypothesis, predicted, transform, outcome, speedup, speedup_lo, speedup_hi, gain, best,
+ *              gate, reason, gates: {name: state}, points}]
+ *              question: its n, 0 before the first; gain: over the best text before it, to compare with predicted; best: the
+ *              fastest so far; gate: the one that failed
+ *   confirmations  the same members, of the repeated judgements at the end
+ *   layers     {before, after}: hypotheses on the original and on the last text that was analysed: [{layer, kernel, score, text,
+ *              line}]
+ *   spend      {trials, wall_s, build_s, tools_s, device_s, gates_s: {name: s}} and what the trace's "spend" events count; from
+ *              the wall file, so it differs from run to run
+ *   stopped_by, budget_trials
+ *   conversation   the trace's other events, as they are
+ *   diff       candidate against original, unified; absent without a certificate
  */
+// clang-format on
 
 #include "base/json.h"
 #include "driver/store.h"

@@ -320,7 +320,7 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     }
     show_count(s);
     ks_say_result("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
-                  r.n_trials == 1 ? "" : "s", (long long)r.n_accepted);
+                  ks_plural_s(r.n_trials), (long long)r.n_accepted);
     KS_TRY(ks_search_confirm(s, &r, err));
     *ret = r;
     return KS_OK;

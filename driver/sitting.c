@@ -336,7 +336,7 @@ static enum ks_code finish(struct ks_sitting *s, struct pass *p, const char *nam
     KS_TRY(ks_search_confirm(&p->search, &p->result, err));
     if (!p->result.confirm) {
         ks_str_addf(&line, "nothing to keep: %lld trial%s, %lld accepted, none confirmed", (long long)p->result.n_trials,
-                    p->result.n_trials == 1 ? "" : "s", (long long)p->result.n_accepted);
+                    ks_plural_s(p->result.n_trials), (long long)p->result.n_accepted);
         *ret_line = ks_str_detach(&line, NULL);
         *ret_confirmed = false;
         return KS_OK;

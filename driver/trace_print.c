@@ -59,7 +59,7 @@ static void show_proposal(const struct ks_json *e, bool with_diffs, struct ks_st
     else
         ks_str_addf(out, "%s states nothing\n", ks_json_get_str(e, "agent", "?"));
     ks_str_addf(out, "      edit %s: candidate %.12s, %d line%s more, %d less\n", ks_json_get_str(e, "transform", ""),
-                ks_json_get_str(e, "candidate", "?"), more, more == 1 ? "" : "s", less);
+                ks_json_get_str(e, "candidate", "?"), more, ks_plural_s(more), less);
     if (with_diffs)
         ks_str_add(out, diff);
 }
@@ -92,6 +92,12 @@ static void show_other(const struct ks_json *e, struct ks_str *out)
     ks_str_addf(out, "%.*s%s\n", MAX_SHOWN_BYTES, ks_str_cstr(&text), text.len > MAX_SHOWN_BYTES ? " ..." : "");
 }
 
+static void show_profile(const struct ks_json *e, struct ks_str *out)
+{
+    size_t n = ks_json_len(ks_json_get(ks_json_get(e, "profile"), "kernels"));
+    ks_str_addf(out, "%zu kernel%s\n", n, ks_plural_s((int64_t)n));
+}
+
 void ks_trace_show_event(const struct ks_json *e, bool with_diffs, struct ks_str *out)
 {
     ks_str_addf(out, "%4lld  %-10s ", (long long)ks_json_get_i64(e, "n", 0), ks_json_get_str(e, "ev", "?"));
@@ -107,7 +113,7 @@ void ks_trace_show_event(const struct ks_json *e, bool with_diffs, struct ks_str
     else if (ks_trace_event_is(e, "verdict"))
         show_verdict(e, out);
     else if (ks_trace_event_is(e, "profile"))
-        ks_str_addf(out, "%zu kernels\n", ks_json_len(ks_json_get(ks_json_get(e, "profile"), "kernels")));
+        show_profile(e, out);
     else
         show_other(e, out);
 }

@@ -99,7 +99,7 @@ static enum ks_code replay_all(struct replay *r, struct ks_err *err)
 static void print_result(const struct replay *r, bool json)
 {
     if (!json) {
-        printf("%d accepted edit%s replayed on %s: %d hold%s\n", r->n, r->n == 1 ? "" : "s", r->o.device.label, r->n_hold,
+        printf("%d accepted edit%s replayed on %s: %d hold%s\n", r->n, ks_plural_s(r->n), r->o.device.label, r->n_hold,
                r->n_hold == 1 ? "s" : "");
         return;
     }

@@ -162,7 +162,7 @@ static struct ks_expr *parse_call(struct ks_scan *s, enum expr_fn fn, size_t fro
         return NULL;
     }
     if (n != row->n_args) {
-        ks_cbuild_error(s->b, at, "'%s' takes %d argument%s, not %d", row->name, row->n_args, row->n_args == 1 ? "" : "s", n);
+        ks_cbuild_error(s->b, at, "'%s' takes %d argument%s, not %d", row->name, row->n_args, ks_plural_s(row->n_args), n);
         return NULL;
     }
     struct ks_expr *e = expr_new(s, OP_CALL, args[0], args[1]);

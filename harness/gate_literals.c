@@ -136,8 +136,8 @@ static void approval_ask(struct ks_trial *t, const struct ks_literals *l)
     KS_AUTO_STR struct ks_str why = KS_STR_INIT;
     if (l->n_named_left == 0 || t->v->approval)
         return;
-    ks_str_addf(&why, "its code names %zu sizes of the domain that the original's does not, and %zu of them were not tried",
-                l->n_of[KS_LITERAL_NAMED], l->n_named_left);
+    ks_str_addf(&why, "its code names %zu size%s of the domain that the original's does not, of which %zu had no trial",
+                l->n_of[KS_LITERAL_NAMED], ks_plural_s((int64_t)l->n_of[KS_LITERAL_NAMED]), l->n_named_left);
     t->v->approval = ks_str_detach(&why, NULL);
 }
 

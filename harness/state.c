@@ -260,8 +260,8 @@ static bool stubs_check(const struct ks_object *o, struct ks_str *reason)
         n_entries++;
     for (size_t i = 1; i < o->n_symbols; i++)
         if (o->symbols[i].state && ++n[stub_variable(&o->symbols[i])] > n_entries && stub_variable(&o->symbols[i]) != STUB_NONE) {
-            ks_str_addf(reason, "keeps host state between calls: variable '%s' where there are %zu kernels", o->symbols[i].name,
-                        n_entries);
+            ks_str_addf(reason, "keeps host state between calls: variable '%s' where there are %zu kernel%s", o->symbols[i].name,
+                        n_entries, ks_plural_s((int64_t)n_entries));
             return false;
         }
     return true;

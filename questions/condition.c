@@ -135,7 +135,8 @@ void ks_condition_because(const struct ks_condition *when, enum ks_decision_poin
         ks_str_addf(out, "%sthe last rejected trial failed the gate '%s'", comma, when->name);
         break;
     case KS_COND_WITHOUT_GAIN:
-        ks_str_addf(out, "%s%zu trials without gain", comma, ks_view_trials_without_gain(v));
+        ks_str_addf(out, "%s%zu trial%s without gain", comma, ks_view_trials_without_gain(v),
+                    ks_plural_s((int64_t)ks_view_trials_without_gain(v)));
         break;
     case KS_COND_LAST_LAYER:
         ks_str_addf(out, "%sthe last trial worked on %s", comma, ks_layer_text(when->layer));

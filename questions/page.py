@@ -20,7 +20,8 @@ def condition(c):
     if "failed_gate" in c:
         return "gate %s failed" % c["failed_gate"]
     if "trials_without_gain" in c:
-        return "%d trials without gain" % c["trials_without_gain"]
+        n = c["trials_without_gain"]
+        return "%d trial%s without gain" % (n, "" if n == 1 else "s")
     if "last_layer" in c:
         return "last trial on " + c["last_layer"]
     if "point" in c:

@@ -8,7 +8,7 @@ set -u
 KSCC=$(realpath "$1"); SRC=$(realpath "$2"); PATTERN=${3:-.}
 export KSCC SRC LC_ALL=C
 preload=${KSCC_SANITIZER_RUNTIME:-} # what a program must load before a sanitised library of ours
-unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN CI ${!KSCC_@}
+unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN CI MAKELEVEL ${!KSCC_@}
 export PROGRAM_PRELOAD=$preload
 T=$(mktemp -d "${TMPDIR:-/tmp}/kscc-cli.XXXXXX") || exit 2
 trap 'chmod -R u+w "$T" 2>/dev/null; rm -rf "$T"' EXIT

@@ -51,6 +51,9 @@ check "libraries do not print" \
 check "no unfinished work promised in code" \
     "$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.def' | grep -v '^tests/lint/' | xargs -r grep -nE '\b(TODO|FIXME|XXX)\b' || true)"
 
+check "a number stands before no fixed plural (ks_plural_s)" \
+    "$(sources analyzer driver harness questions | xargs -r grep -nE '%(z?u|d|lld|llu) (answers|candidates|certificates|contracts|copies|entries|events|hypotheses|kernels|launches|objects|questions|results|searches|tokens|trials|units|verdicts)\b' || true)"
+
 # The style guide's ceiling.
 check "C files of at most 600 lines" \
     "$(git ls-files '*.c' '*.h' | xargs -r wc -l | awk '$2 != "total" && $1 > 600')"

@@ -25,6 +25,9 @@ TEST(str_grows_and_detaches)
     char *p = ks_str_detach(&s, NULL);
     CHECK_INT(s.len, 0);
     free(p);
+    CHECK_STR(ks_plural_s(1), "");
+    CHECK_STR(ks_plural_s(0), "s");
+    CHECK_STR(ks_plural_s(2), "s");
 }
 
 TEST(args_quote_as_a_shell_would)

@@ -220,7 +220,7 @@ TEST(host_state_constructors_and_foreign_calls_are_refused)
          "'_Z5countv' uses '_ZL22__nv_inited_managed_rt', which belongs to code of the compiler"},
         {"static int calls __asm__(\"_ZZ19__device_stub__Z1cPfPfE5__tmp\");\nint count() { return ++calls; }\n", "__tmp'"},
         {"static bool f __asm__(\"_ZZ20__device_stub__Z1cPfPfE5__tmp\");\nvoid __device_stub_x() { f = !f; }\n",
-         "where there are 1 kernels"},
+         "where there are 1 kernel"},
         {"__constant__ int last;\n__global__ void c(int *y) { *y = last; }\nstatic __attribute__((used)) void f(int *v) { "
          "asm volatile(\"incl _ZL4last(%%rip)\" ::: \"memory\"); }\n",
          "'_ZL1fPi' uses '_ZL4last', which belongs to the device"},

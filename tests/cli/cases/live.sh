@@ -1,7 +1,8 @@
 # A search on a terminal: one block that is redrawn and leaves nothing behind, at 80 and 160 columns, after a change of size and after
-# Ctrl-C, which lets the trial under way come to its verdict and says how the search goes on; lines everywhere else.
+# Ctrl-C, which lets the trial under way come to its verdict and says how the search goes on.  Lines where there is no terminal:
+# cli.bad_candidates; inside a build: cli.machine_output.
 light
-unset MAKELEVEL NO_COLOR; export TERM=xterm
+unset NO_COLOR; export TERM=xterm
 unit
 candidate 1 'compute 1.1 answers wrongly' 'if (i < n) y[i] = 7;'
 good_candidate 2
@@ -53,10 +54,3 @@ assert "a second way, with a hypothesis that is longer than what a row of eighty
 assert "[kscc-interrupted]" not in last
 P
 python3 wide.py >py.out 2>&1 || { fail "160 columns"; tail -5 py.out; python3 -c 'import json; [print(s["text"], "\n====") for s in json.load(open("wide.json"))["screens"][-3:]]'; }
-# lines: the journal has every verdict, so this costs a look at the original
-rm "$(key_dir)certificate.json"
-agent --kscc-agent=file:cand -c unit.cu -o unit.o
-expect_err 'trial 2 (2.cu): accepted'; expect_no_err 'gates:'; expect_no_err $'\033'
-rm "$(key_dir)certificate.json"
-MAKELEVEL=1 agent --kscc-agent=file:cand -c unit.cu -o unit.o
-expect_err 'gate passed: '; expect_no_err 'trial 2 (2.cu)'; expect_no_err 'question ('

@@ -47,7 +47,7 @@ assert any("gate" in t for t in trials) and any(t["outcome"] == "accepted" and t
 assert p.classes.get("good", 0) >= 1 and p.classes.get("asked", 0) == len(r["questions"]) > 0, p.classes
 sizes = [t["named_sizes"] for t in trials + r["confirmations"] if t["outcome"] == "accepted"]
 assert len(sizes) == 2 and all(k["tried"] > 0 for k in sizes[1].values()), sizes
-assert all(f"{n}: {k['found']} found, {k['tried']} calls" in text for s in sizes for n, k in s.items()), text
+assert all(f"{n}: {k['found']} found, {k['tried']} call" in text for s in sizes for n, k in s.items()), text
 assert f"{r['speedup']['estimate']:.3g}x" in text and "modelled speed-up" in text
 assert all(q["text"] in text for q in r["questions"]) and "+++ candidate" in text
 assert len(r["layers"]["before"]) > 0 and r["spend"]["wall_s"] > 0
@@ -86,6 +86,8 @@ assert "<script>alert(1)</script>" in "".join(one.text)
 assert many.seen["circle"] == 668, many.seen  # half in each chart
 assert many.classes["refused"] == 666 and many.classes["asked"] == 143, many.classes
 import re
+facts = [re.findall(r'<b>(\d+)</b>\s*<span>(trials?|questions?)<', open(f"made/objects/{c * 64}/report.html").read()) for c in "abc"]
+assert facts == [[("1", "trial"), ("1", "question")], [("1000", "trials"), ("143", "questions")], [("0", "trials"), ("0", "questions")]], facts
 tops = [[float(y) for y in re.findall(r'class="asked"><line[^>]* y1="([0-9.]+)"', open(f"made/objects/{c * 64}/report.html").read())] for c in "ab"]
 assert len(tops[0]) == 1 and len(tops[1]) == 143 and min(tops[1]) > tops[0][0] + 50, tops[0] + tops[1][:3]  # many do not cover the chart
 assert "has not ended" in "".join(none.text) and "circle" not in none.seen
