@@ -12,12 +12,16 @@
 #include "analyzer/args.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/process.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define KS_MAX_PARSE_ERRORS_TOLD 20
+#define KS_PARSE_AGAIN_MS        10000
 
 struct collect {
     struct ks_conv *c;
@@ -146,9 +150,20 @@ static void mark_function(struct collect *ctx, unsigned off_byte)
     }
 }
 
+/* Instances of a template repeat the errors of its text. */
+static bool is_told(const struct ks_diags *diags, const char *file, uint32_t line, uint32_t col)
+{
+    for (size_t i = 0; i < diags->n; i++) {
+        const struct ks_diag *d = &diags->data[i];
+        if (line && d->line == line && d->col == col && ks_streq(d->file, file))
+            return true;
+    }
+    return false;
+}
+
 static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path, struct ks_diags *diags)
 {
-    size_t n_errors = 0;
+    size_t n_errors = 0, n_told = 0, n_more = 0;
     for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
         CXDiagnostic d = clang_getDiagnostic(tu, i);
         enum ks_severity severity = severity_of(clang_getDiagnosticSeverity(d));
@@ -165,7 +180,11 @@ static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path
             while (in_main && off_byte + len < ctx->c->source_len && ks_conv_is_word(ctx->c->source[off_byte]) &&
                    ks_conv_is_word(ctx->c->source[off_byte + len]))
                 len++;
-            ks_diags_add(diags, severity, in_main ? path : other, file ? line : 0, file ? col : 0, len, "parse", "%s", message);
+            const char *where = in_main ? path : other;
+            bool told = is_told(diags, where, file ? line : 0, file ? col : 0);
+            n_more += !told && n_told >= KS_MAX_PARSE_ERRORS_TOLD;
+            if (!told && n_told++ < KS_MAX_PARSE_ERRORS_TOLD)
+                ks_diags_add(diags, severity, where, file ? line : 0, file ? col : 0, len, "parse", "%s", message);
             clang_disposeString(name);
             n_errors++;
             if (in_main)
@@ -174,6 +193,8 @@ static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path
         clang_disposeString(text);
         clang_disposeDiagnostic(d);
     }
+    if (n_more)
+        ks_diags_add(diags, KS_SEV_ERROR, path, 0, 0, 1, "parse", "%zu more errors are not shown", n_more);
     return n_errors;
 }
 
@@ -276,37 +297,41 @@ static enum CXErrorCode parse_once(CXIndex index, const char *path, const struct
 }
 
 /* Units that look at the compiler's name may only make sense with nvcc's: a second attempt claims to be nvcc, and counts when it
- * has fewer errors. */
+ * has fewer errors.  It would find no header that the first has missed, and templates that keep the first busy for long would keep
+ * the second one as long. */
 static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len,
                                const struct ks_parse_options *opt, struct parsed *ret, struct ks_err *err)
 {
-    KS_AUTO_ARGS struct ks_args args;
-    ks_args_init(&args);
-    ks_clang_args(opt, &args);
-    add_resource_dir(&args);
     KS_AUTO_FD int text_fd = text_file(source, source_len);
     if (text_fd < 0)
         return ks_fail(err, KS_ERR_IO, "parse '%s': cannot keep %zu bytes in memory", path, source_len);
     if (strchr(path, ';')) /* which ends the first of the two names */
         return ks_fail(err, KS_ERR_UNSUPPORTED, "parse '%s': its name has a ';'", path);
-    const char *prelude = ks_clang_prelude(index, &args);
-    const char *const remap[] = {"-Xclang", "-remap-file", "-Xclang"};
-    for (size_t i = 0; i < sizeof remap / sizeof *remap; i++)
-        ks_args_add(&args, remap[i]);
-    ks_args_addf(&args, "%s;/proc/self/fd/%d", path, text_fd);
     struct parsed best = {0};
     enum CXErrorCode rc = CXError_Success;
-    for (int attempt = 0; attempt < 2 && (!best.tu || count_errors(best.tu) > 0); attempt++) {
+    bool again = true;
+    for (int attempt = 0; attempt < 2 && again && (!best.tu || count_errors(best.tu) > 0); attempt++) {
+        KS_AUTO_ARGS struct ks_args args;
         struct parsed next;
+        int64_t start_ns = ks_clock_ns();
+        ks_args_init(&args);
+        ks_clang_args(opt, &args);
+        add_resource_dir(&args);
         if (attempt == 1)
             ks_args_add(&args, "-D__NVCC__");
-        rc = parse_once(index, path, &args, attempt == 0 ? prelude : NULL, &next);
+        const char *prelude = ks_clang_prelude(index, &args);
+        const char *const remap[] = {"-Xclang", "-remap-file", "-Xclang"};
+        for (size_t i = 0; i < sizeof remap / sizeof *remap; i++)
+            ks_args_add(&args, remap[i]);
+        ks_args_addf(&args, "%s;/proc/self/fd/%d", path, text_fd);
+        rc = parse_once(index, path, &args, prelude, &next);
         if (rc == CXError_Success && next.tu && (!best.tu || count_errors(next.tu) < count_errors(best.tu))) {
             struct parsed worse = best;
             best = next;
             next = worse;
         }
         parsed_release(&next);
+        again = ks_clock_ns() - start_ns < KS_PARSE_AGAIN_MS * 1000000ll && !(best.tu && is_cut_short(best.tu));
     }
     if (!best.tu)
         return ks_fail(err, KS_ERR_SYNTAX,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_PRELUDES 4 /* lines remembered in one process; the rest are parsed in full */
+#define MAX_PRELUDES 8 /* lines remembered in one process, each with and without nvcc's name; the rest are parsed in full */
 #define WORTH_IT     3 /* the parse by which it pays: making one costs little more than a parse */
 
 struct prelude {

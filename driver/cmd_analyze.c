@@ -132,6 +132,20 @@ void ks_look_derive(struct ks_looked *l, const struct ks_json *profile, struct k
     ks_hypotheses_derive(l->facts, infos, n, profile, &l->arena, ret);
 }
 
+/* Which kernels there are, and which of them were left out because a parse error lies inside. */
+static struct ks_json *kernels_json(const struct ks_facts *f)
+{
+    struct ks_json *list = ks_json_array();
+    for (size_t i = 0; i < f->n_kernels; i++) {
+        struct ks_json *k = ks_json_object();
+        ks_json_set_str(k, "name", f->kernels[i].name);
+        ks_json_set_i64(k, "line", f->kernels[i].node->line);
+        ks_json_set_bool(k, "left_out", f->kernels[i].has_error);
+        ks_json_push(list, k);
+    }
+    return list;
+}
+
 static bool print_hypotheses(struct ks_looked *l)
 {
     struct ks_hypotheses h;
@@ -143,6 +157,7 @@ static bool print_hypotheses(struct ks_looked *l)
     if (l->json) {
         KS_AUTO_JSON struct ks_json *j = ks_json_object();
         ks_json_set_str(j, "unit", l->unit.path);
+        ks_json_set(j, "kernels", kernels_json(l->facts));
         ks_json_set(j, "hypotheses", ks_hypotheses_to_json(&h, l->facts));
         print_json(j);
         return true;

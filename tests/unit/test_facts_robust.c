@@ -36,6 +36,28 @@ TEST(an_error_marks_its_function_and_spares_the_others)
     unit_release(&u);
 }
 
+TEST(one_error_of_many_instances_is_told_once_and_no_flood_comes)
+{
+    struct unit u;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_add(&text, "#include \"nowhere.h\"\n" /* with which the parse goes into instances */
+                      "template <int N> __device__ int f(int x) { static_assert(N < 0, \"none\"); return x; }\n"
+                      "__global__ void k(int *x) { x[0] = f<1>(1) + f<2>(2) + f<3>(3); }\n"
+                      "__global__ void whole(int *x) { x[threadIdx.x] = 1; }\n");
+    unit_parse(&u, ks_str_cstr(&text));
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.diags.n, 2);
+    unit_release(&u);
+    for (int i = 0; i < 300; i++)
+        ks_str_addf(&text, "void g%d() { nowhere%d(); }\n", i, i);
+    unit_parse(&u, ks_str_cstr(&text));
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.diags.n, 21);
+    CHECK(u.diags.n && strstr(u.diags.data[u.diags.n - 1].message, "more errors are not shown"));
+    CHECK(u.facts && ks_facts_kernel(u.facts, "whole") && !ks_facts_kernel(u.facts, "whole")->has_error);
+    unit_release(&u);
+}
+
 TEST(nothing_usable_is_a_syntax_error_with_places)
 {
     struct unit u;

@@ -5,7 +5,7 @@ expect_status 0
 grep -qE '^unit.cu:[0-9]+:[0-9]+: remark: .* \[kscc-operator-boundary\]$' out || { fail "no remark about the two launches"; head -20 out; }
 run "$KSCC" analyze unit.cu --json
 expect_status 0
-python3 -c 'import json,sys; d=json.load(open("out")); assert d["unit"]=="unit.cu" and d["hypotheses"], d' || fail "no JSON of hypotheses"
+python3 -c 'import json,sys; d=json.load(open("out")); assert d["unit"]=="unit.cu" and d["hypotheses"] and d["kernels"][0]["left_out"] is False and d["kernels"][0]["line"] > 0, d' || fail "no JSON of hypotheses"
 run "$KSCC" analyze
 expect_status 1
 expect_err "usage: kscc analyze FILE.cu"
