@@ -125,9 +125,9 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
 /* Errors of clang that nvcc does not share: they say nothing about the user's text. */
 static bool is_clang_only(const char *text)
 {
-    static const char *const phrases[] = {"invalid input constraint 'C' in asm", "reference to __host__ function",
-                                          "initialization is not supported for __shared__ variables",
-                                          "variable-sized object may not be initialized"};
+    static const char *const phrases[] = {
+        "invalid input constraint 'C' in asm", "invalid % escape in inline assembly string", "reference to __host__ function",
+        "initialization is not supported for __shared__ variables", "variable-sized object may not be initialized"};
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
         if (strstr(text, phrases[i]))
             return true;
@@ -297,8 +297,8 @@ static enum CXErrorCode parse_once(CXIndex index, const char *path, const struct
 }
 
 /* Units that look at the compiler's name may only make sense with nvcc's: a second attempt claims to be nvcc, and counts when it
- * has fewer errors.  It would find no header that the first has missed, and templates that keep the first busy for long would keep
- * the second one as long. */
+ * has fewer errors.  It would find no header that the first has missed, and templates that keep the first busy for long would
+ * keep the second one as long. */
 static enum ks_code parse_unit(CXIndex index, const char *path, const char *source, size_t source_len,
                                const struct ks_parse_options *opt, struct parsed *ret, struct ks_err *err)
 {

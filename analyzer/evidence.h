@@ -43,6 +43,9 @@ void ks_case_parallel_decomposition(struct ks_case *c);
 void ks_case_compute(struct ks_case *c);
 void ks_case_compilation(struct ks_case *c);
 
+/* compilation: what the compiler made of the text, by its PTX (built.c). */
+void ks_case_built(struct ks_case *c);
+
 /* Shared by several layers. */
 bool ks_loop_is_long(const struct ks_loop *l); /* trip count at least 8, or not known */
 bool ks_access_is_global(const struct ks_access *a);

@@ -163,8 +163,8 @@ static void add_local_arrays(struct ks_case *c)
 
 struct obstacles {
     const struct ks_case *c;
-    int calls, indirect, is_volatile, switches;
-    const struct ks_node *call, *pointer, *variable, *branch;
+    int calls, indirect, is_volatile, switches, recursive;
+    const struct ks_node *call, *pointer, *variable, *branch, *recursion;
 };
 
 /* The text between the end of the function before and the name of f's parameters says it is kept out of line. */
@@ -184,6 +184,31 @@ static bool is_kept_out(const struct ks_case *c, const struct ks_node *call)
     return false;
 }
 
+struct self {
+    const struct ks_symbol *function;
+    bool called;
+};
+
+static bool visit_self(const struct ks_node *n, void *data)
+{
+    struct self *s = data;
+    s->called |= n->kind == KS_NODE_CALL && n->symbol == s->function;
+    return !s->called;
+}
+
+/* The function that is called calls itself. */
+static bool is_recursive(const struct ks_case *c, const struct ks_node *call)
+{
+    for (size_t i = 0; call->symbol && i < c->facts->n_functions; i++) {
+        struct self s = {.function = call->symbol};
+        if (c->facts->functions[i]->symbol != call->symbol)
+            continue;
+        ks_node_walk(c->facts->functions[i], visit_self, &s);
+        return s.called;
+    }
+    return false;
+}
+
 static bool is_function_pointer(const struct ks_symbol *s)
 {
     bool variable = s->kind == KS_SYM_LOCAL || s->kind == KS_SYM_PARAM || s->kind == KS_SYM_DEVICE || s->kind == KS_SYM_CONSTANT;
@@ -197,6 +222,8 @@ static bool visit_obstacle(const struct ks_node *n, void *data)
     bool in_loop = ks_loop_around(k->loops, k->n_loops, n) != NULL;
     if (n->kind == KS_NODE_CALL && in_loop && n->name && is_kept_out(o->c, n) && o->calls++ == 0)
         o->call = n;
+    if (n->kind == KS_NODE_CALL && is_recursive(o->c, n) && o->recursive++ == 0)
+        o->recursion = n;
     const struct ks_node *callee = n->kind == KS_NODE_CALL && n->callee ? ks_node_strip(n->callee) : NULL;
     while (callee && callee->kind == KS_NODE_SUBSCRIPT)
         callee = ks_node_strip(callee->children[0]);
@@ -234,7 +261,10 @@ static void add_obstacles(struct ks_case *c)
     if (o.switches)
         ks_case_add(c, "uniform_switch_in_loop", o.switches, 0.4, o.branch,
                     "every iteration asks again for what is the same in the whole launch");
-    if (o.calls || o.indirect)
+    if (o.recursive)
+        ks_case_add(c, "recursive_calls", o.recursive, 0.6, o.recursion,
+                    "%s() calls itself: every level costs a call and a stack frame in local memory", o.recursion->name);
+    if (o.calls || o.indirect || o.recursive)
         c->handicap = fmax(c->handicap, 0.6);
     if (o.is_volatile)
         c->handicap = fmax(c->handicap, 0.5);
@@ -274,6 +304,7 @@ void ks_case_compilation(struct ks_case *c)
     const struct ks_ptxas_info *p = c->ptxas;
     if (p)
         add_ptxas(c, p);
+    ks_case_built(c);
     if (c->counters.local_requests > 0.0) {
         double lines =
             c->counters.load_requests + c->counters.store_requests + c->counters.shared_loads + c->counters.shared_stores;

@@ -256,6 +256,12 @@ void ks_case_compute(struct ks_case *c)
     if (o.half_ops)
         ks_case_add(c, "half_scalar_ops", o.half_ops, 0.15, o.first_half, "half-precision arithmetic on one value at a time");
     const struct ks_counters *n = &c->counters;
+    if (c->matrix_units && n->ptx_tensor == 0.0)
+        ks_case_add(c, "tensor_instructions_missing", 1.0, 0.1, product->node,
+                    "the PTX holds no instruction of the tensor cores, which take products of this type");
+    if (n->ptx_fp64 > 0.0 && !holds_doubles(c->kernel))
+        ks_case_add(c, "ptx_double_insts", n->ptx_fp64, 0.25, o.first_double,
+                    "%.0f double-precision instructions in the PTX of a kernel that keeps no doubles", n->ptx_fp64);
     double special = n->special_insts / n->warp_insts;
     if (special > 0.0)
         ks_case_add(c, "special_inst_ratio", special, ks_clamp(2.0 * special, 0.0, 0.4), NULL,

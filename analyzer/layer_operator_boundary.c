@@ -188,6 +188,20 @@ static void add_handovers(struct ks_case *c)
                     "no launch after %s reads '%s'", first_temporary->consumer->kernel->name, first_temporary->buffer->name);
 }
 
+/* How far the entry is from what its bytes and operations allow: says nothing of a layer, but questions may ask for it. */
+static void add_roofline(struct ks_case *c)
+{
+    const struct ks_json *r = ks_json_get(c->profile, "roofline");
+    double reached = ks_json_get_num(r, "reached", 0.0), intensity = ks_json_get_num(r, "intensity", 0.0);
+    if (!(reached > 0.0) || !ks_facts_entry_named(c->entry, ks_json_get_str(r, "entry", "")))
+        return;
+    bool compute = ks_streq(ks_json_get_str(r, "bound", ""), "compute");
+    ks_case_add(c, "roofline_reached", reached, 0.0, NULL,
+                "what the contract's bytes and operations take at the device's ceilings is %.3g %% of the time, bound by %s",
+                reached * 100.0, compute ? "arithmetic" : "memory");
+    ks_case_add(c, "roofline_intensity", intensity, 0.0, NULL, "%.3g operations for each byte that has to move", intensity);
+}
+
 void ks_case_operator_boundary(struct ks_case *c)
 {
     const struct ks_entry *e = c->entry;
@@ -200,6 +214,7 @@ void ks_case_operator_boundary(struct ks_case *c)
     ks_case_add(c, "launches", (double)e->n_launches, e->n_launches > 1 ? 0.06 : 0.0, e->launches[0]->node,
                 "%zu launch%s in one call", e->n_launches, e->n_launches == 1 ? "" : "es");
     add_handovers(c);
+    add_roofline(c);
     if (in_loop)
         ks_case_add(
             c, "launches_in_loop", (double)in_loop, 0.35, looped->node,

@@ -170,6 +170,67 @@ static bool visit_guard(const struct ks_node *n, void *data)
     return true;
 }
 
+/* ---- lanes that go different ways ---- */
+
+#define KS_WORK_OPERATIONS 6
+
+struct work {
+    int operations;
+    bool loops;
+};
+
+static bool visit_work(const struct ks_node *n, void *data)
+{
+    struct work *w = data;
+    w->operations += n->kind == KS_NODE_BINARY || (n->kind == KS_NODE_CALL && !n->has_value);
+    w->loops |= n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO;
+    return true;
+}
+
+static bool is_work(const struct ks_node *n)
+{
+    struct work w = {0};
+    ks_node_walk(n, visit_work, &w);
+    return w.loops || w.operations >= KS_WORK_OPERATIONS;
+}
+
+/* Does the value come from memory, so that neighbouring lanes may well have different ones? */
+static bool is_loaded(const struct ks_node *n, int depth)
+{
+    n = n ? ks_node_strip(n) : NULL;
+    if (!n || depth > 12)
+        return false;
+    if (n->kind == KS_NODE_SUBSCRIPT)
+        return true;
+    const struct ks_symbol *s = n->kind == KS_NODE_DECL_REF ? n->symbol : NULL;
+    if (s && s->kind == KS_SYM_LOCAL && s->decl && s->decl->n_children && s->n_writes == 0 &&
+        is_loaded(s->decl->children[0], depth + 1))
+        return true;
+    for (size_t i = 0; i < n->n_children; i++)
+        if (is_loaded(n->children[i], depth + 1))
+            return true;
+    return false;
+}
+
+struct ways {
+    int n;
+    const struct ks_node *first;
+};
+
+/* Both sides of an if, or the cases of a switch, are work, and data decides for each lane: a warp runs all of them. */
+static bool visit_ways(const struct ks_node *n, void *data)
+{
+    struct ways *w = data;
+    const struct ks_node *cond = n->kind == KS_NODE_IF || n->kind == KS_NODE_SWITCH ? n->children[0] : NULL;
+    if (!cond || !ks_node_thread_mask(cond) || !is_loaded(cond, 0))
+        return true;
+    bool apart = n->kind == KS_NODE_SWITCH ? is_work(n->children[1])
+                                           : n->children[2] && is_work(n->children[1]) && is_work(n->children[2]);
+    if (apart && w->n++ == 0)
+        w->first = cond;
+    return true;
+}
+
 void ks_case_parallel_decomposition(struct ks_case *c)
 {
     add_shape(c);
@@ -182,6 +243,11 @@ void ks_case_parallel_decomposition(struct ks_case *c)
     if (g.single)
         ks_case_add(c, "single_thread_sections", g.single, 0.08, g.first_single->children[0],
                     "one thread of the block works here while the others wait or are done");
+    struct ways w = {0};
+    ks_node_walk(c->kernel->body, visit_ways, &w);
+    if (w.n)
+        ks_case_add(c, "divergent_work", w.n, 1.0 - pow(0.55, fmin(w.n, 3)), w.first,
+                    "data sends each lane one way or another here, and a warp runs the work of all ways");
     const struct ks_counters *n = &c->counters;
     double occupancy = n->warps_per_sm / ks_counters_max_warps(c->profile);
     if (occupancy > 0.0)

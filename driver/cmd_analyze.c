@@ -12,6 +12,7 @@
 #include "driver/nvcc.h"
 #include "driver/opt_record.h"
 #include "driver/parse_line.h"
+#include "driver/roofline.h"
 #include "driver/sarif.h"
 #include "driver/say.h"
 #include "driver/signature.h"
@@ -159,6 +160,8 @@ static bool print_hypotheses(struct ks_looked *l)
         ks_json_set_str(j, "unit", l->unit.path);
         ks_json_set(j, "kernels", kernels_json(l->facts));
         ks_json_set(j, "hypotheses", ks_hypotheses_to_json(&h, l->facts));
+        if (ks_json_get(profile, "roofline"))
+            ks_json_set(j, "roofline", ks_json_copy(ks_json_get(profile, "roofline")));
         print_json(j);
         return true;
     }
@@ -171,6 +174,7 @@ static bool print_hypotheses(struct ks_looked *l)
     struct ks_diags d;
     ks_diags_init(&d);
     ks_hypotheses_to_diags(&h, l->facts, &d);
+    ks_roofline_diag(profile, l->facts, &d);
     if (l->sarif) {
         KS_AUTO_JSON struct ks_json *j = ks_sarif(&d, l->unit.path, l->unit.source, l->unit.source_len);
         print_json(j);

@@ -5,6 +5,7 @@
 #include "driver/commands.h"
 #include "driver/looked.h"
 #include "driver/paths.h"
+#include "driver/roofline.h"
 #include "driver/say.h"
 #include "driver/search.h"
 #include "questions/bank.h"
@@ -32,6 +33,7 @@ struct asking {
     struct history history;
     struct ks_hypotheses hypotheses;
     struct ks_json *found, *counters; /* owned */
+    struct ks_str roofline;           /* "": not known */
     char *dir, *file, *memory_file, *gain_word;
     bool why, forget, claims_limit;
 };
@@ -43,6 +45,7 @@ static void asking_release(struct asking *a)
     ks_vec_release(&a->history.asked);
     ks_json_free(a->found);
     ks_json_free(a->counters);
+    ks_str_release(&a->roofline);
     ks_memory_free(a->memory);
     free(a->dir);
     free(a->file);
@@ -165,11 +168,15 @@ static void print_all(const struct asking *a, const struct ks_choice *choices, s
     if (a->l.json) {
         KS_AUTO_JSON struct ks_json *j = choice_json(&choices[0], point);
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        if (a->roofline.len)
+            ks_json_set_str(j, "roofline", ks_str_cstr(&a->roofline));
         ks_json_print_pretty(j, &text);
         fputs(ks_str_cstr(&text), stdout);
         return;
     }
     print_choice(&choices[0], point, a->why);
+    if (a->why && a->roofline.len)
+        printf("  roofline: %s\n", ks_str_cstr(&a->roofline));
     for (size_t i = 1; a->why && i < n && i <= RUNNERS_UP; i++)
         printf("%s  %.3f %s: %s\n", i == 1 ? "  next in line:\n" : "", choices[i].score, choices[i].question->id,
                choices[i].question->text);
@@ -196,6 +203,7 @@ static enum ks_code ask(struct asking *a, const struct ks_json *profile, struct 
     struct ks_choice *choices;
     KS_TRY(open_all(a, err));
     ks_look_derive(&a->l, profile, &a->hypotheses);
+    (void)ks_roofline_text(profile, &a->roofline);
     a->found = ks_hypotheses_to_json(&a->hypotheses, a->l.facts);
     struct ks_picker_view v = {.hypotheses = a->found,
                                .trials = a->history.trials.data,
@@ -214,7 +222,7 @@ static enum ks_code ask(struct asking *a, const struct ks_json *profile, struct 
 
 int ks_cmd_ask(char *const *argv)
 {
-    struct asking a = {0};
+    struct asking a = {.roofline = KS_STR_INIT};
     struct ks_err err;
     const struct ks_json *profile = NULL;
     KS_AUTO_ARGS struct ks_args words;

@@ -1,6 +1,7 @@
 #include "driver/report_html.h"
 
 #include "driver/report_chart.h"
+#include "driver/roofline.h"
 
 #include <string.h>
 
@@ -153,6 +154,9 @@ static void head(struct ks_html *h, const struct ks_json *r)
         fact(h, "spent on trials", ks_str_cstr(&text));
     }
     ks_html_close(h);
+    ks_str_clear(&text);
+    if (ks_roofline_text(r, &text))
+        ks_html_leaff(h, "p", "dim", "Roofline: %s.", ks_str_cstr(&text));
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------------------- */

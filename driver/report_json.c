@@ -7,6 +7,7 @@
 struct builder {
     struct ks_json *questions, *trials, *confirmations, *conversation, *layers;
     struct ks_json *proposal; /* the last one, owned; its verdict follows */
+    struct ks_json *report;   /* borrowed */
     int n_questions, n_trials;
     double best; /* speed-up of the best text so far; the baseline's is 1 */
 };
@@ -103,7 +104,9 @@ static void add_event(struct builder *b, const struct ks_json *event)
         add_verdict(b, event);
     } else if (strcmp(ev, "hypotheses") == 0) {
         add_layers(b, event);
-    } else if (strcmp(ev, "start") != 0 && strcmp(ev, "profile") != 0 && strcmp(ev, "end") != 0) {
+    } else if (strcmp(ev, "profile") == 0) {
+        copy(b->report, ks_json_get(event, "profile"), "roofline");
+    } else if (strcmp(ev, "start") != 0 && strcmp(ev, "end") != 0) {
         ks_json_push(b->conversation, ks_json_copy(event));
     }
 }
@@ -188,6 +191,7 @@ struct ks_json *ks_report_json(const struct ks_store *store, const char *key)
                         .confirmations = ks_json_array(),
                         .conversation = ks_json_array(),
                         .layers = ks_json_object(),
+                        .report = r,
                         .best = 1};
     ks_json_set_i64(r, "schema", 1);
     ks_json_set_str(r, "key", key);

@@ -10,6 +10,7 @@
  *   modelled   times come from the emulated device's model
  *   speedup    {estimate, lo, hi}, of the confirmation; absent without a certificate
  *   points     the confirmation's timing points: shape, reference_ns, candidate_ns, speedup, speedup_lo, speedup_hi, roofline_ns
+ *   roofline   where the original stands under its device's roofline (harness/roofline.h); absent where no ceilings are known
  *   questions  [{n, before_trial, point, layer, id, text}]
  *   trials     [{n, question, agent, layer, hypothesis, predicted, transform, outcome, speedup, speedup_lo, speedup_hi, gain, best,
  *              gate, reason, gates: {name: state}, points}]

@@ -56,6 +56,23 @@ static double work(const struct ks_session *s, const struct ks_expr *e, const st
     return e && ks_expr_eval(e, s->c, shape, &v, &ignored) == KS_OK && v > 0 ? v : 0;
 }
 
+void ks_least_bytes(const struct ks_contract *c, const struct ks_shape *shape, double *ret_in, double *ret_out)
+{
+    struct ks_err ignored;
+    *ret_in = *ret_out = 0;
+    for (size_t i = 0; i < c->n_buffers; i++) {
+        const struct ks_buffer *b = &c->buffers[i];
+        int64_t n = 0;
+        if (ks_contract_elems(c, b, shape, &n, &ignored) != KS_OK)
+            continue;
+        size_t row, used;
+        ks_contract_row(c, b, shape, &row, &used);
+        double bytes = (double)n * (double)used / (double)row * (double)ks_dtype_size(b->dtype);
+        *ret_in += ks_buffer_is_input(b) ? bytes : 0;
+        *ret_out += ks_buffer_is_output(b) ? bytes : 0;
+    }
+}
+
 static double floor_ns(const struct ks_session *s, const struct peak *p, const struct ks_shape *shape, bool with_inputs)
 {
     double in = 0, out = 0, ns = 0;
@@ -63,17 +80,7 @@ static double floor_ns(const struct ks_session *s, const struct peak *p, const s
     struct ks_err ignored;
     if (ks_contract_complete(s->c, &whole, &ignored) != KS_OK)
         return 0;
-    for (size_t i = 0; i < s->c->n_buffers; i++) {
-        const struct ks_buffer *b = &s->c->buffers[i];
-        int64_t n = 0;
-        if (ks_contract_elems(s->c, b, &whole, &n, &ignored) != KS_OK)
-            continue;
-        size_t row, used;
-        ks_contract_row(s->c, b, &whole, &row, &used);
-        double bytes = (double)n * (double)used / (double)row * (double)ks_dtype_size(b->dtype);
-        in += ks_buffer_is_input(b) ? bytes : 0;
-        out += ks_buffer_is_output(b) ? bytes : 0;
-    }
+    ks_least_bytes(s->c, &whole, &in, &out);
     /* every byte of an output is written; of those, L2 may still hold its size when the call ends */
     double moved = fmax(fmax(out - p->l2_bytes, 0) + (with_inputs ? in : 0), work(s, s->c->work_bytes, &whole) - p->l2_bytes);
     if (p->bytes > 0)

@@ -1,4 +1,6 @@
 /* Life of a session: build and examine the baseline, then judge candidates one by one. */
+#include "harness/ptx_facts.h"
+#include "harness/roofline.h"
 #include "harness/session_impl.h"
 
 #include "harness/cgroup.h"
@@ -7,6 +9,7 @@
 #include "base/hash.h"
 #include "base/process.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -463,11 +466,34 @@ enum ks_code ks_session_check_state(const struct ks_session *s, struct ks_err *e
     return ks_fail(err, KS_ERR_UNSUPPORTED, "the unit %s, which two versions cannot share", ks_str_cstr(&reason));
 }
 
+/* Of every timing point, and of the one that weighs most in time (or at all, where times are not known yet) once more. */
+static void add_rooflines(const struct ks_session *s, struct ks_json *profile)
+{
+    struct ks_json *points = ks_json_get(profile, "points");
+    double most = -1;
+    for (size_t i = 0; i < s->c->n_times; i++) {
+        struct ks_json *point = ks_json_at(points, i);
+        double ns = ks_json_get_num(point, "modelled_ns", 0), weight = s->c->times[i].weight * (ns > 0 ? ns : 1);
+        struct ks_json *r = ks_roofline(s->c, &s->c->times[i].shape, s->device, ks_json_get(point, "kernels"), ns);
+        if (!r)
+            return;
+        if (weight > most)
+            ks_json_set(profile, "roofline", ks_json_copy(r));
+        most = fmax(most, weight);
+        if (point)
+            ks_json_set(point, "roofline", r);
+        else
+            ks_json_free(r);
+    }
+}
+
 enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err)
 {
     (void)err;
     struct ks_json *j = ks_counters_object(s, s->base_counters ? ks_json_copy(s->base_counters) : ks_json_array()),
                    *kernels = ks_json_array();
+    ks_ptx_facts_add(ks_json_get(j, "kernels"), s->baseline->object.ptx.data, s->baseline->object.ptx.len);
+    add_rooflines(s, j);
     ks_json_set(j, "device", ks_json_copy(s->device));
     ks_json_set_bool(j, "modelled", s->opt.device == KS_DEVICE_EMULATED);
     for (size_t i = 0; i < s->baseline->n_kernels; i++) {

@@ -124,8 +124,9 @@ void ks_session_know(struct ks_session *s, const char *code_hash, const char *so
 /* Final confirmation of an accepted candidate: fresh seeds and hidden shapes, longer timing. */
 KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
                                              struct ks_err *err);
-/* Profile of the baseline over the timing points: {"device":..., "modelled":bool, "kernels":[...], "ptxas": "<ptxas -v text>"}.
- * Caller frees. */
+/* Profile of the baseline over the timing points: {"device":..., "modelled":bool, "kernels":[...], "points":[...], "roofline":...,
+ * "ptxas": "<ptxas -v text>"}; kernels: counters, where the device counts, and "ptx" (ptx_facts.h); roofline: roofline.h.  Caller
+ * frees. */
 KS_NODISCARD enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err);
 /* What the trials ran on, for certificates: {"kind":"emulated","arch":..,"modelled":true,...} or name, driver, clocks.  Caller
  * frees. */

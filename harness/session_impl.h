@@ -304,6 +304,8 @@ int64_t ks_counter_sum(const struct ks_json *kernels, const char *name);
 const struct ks_case *ks_cases_largest(const struct ks_case *cases, size_t n);
 /* plausible.c: false: the point's time is less than any card of this kind needs, and the gate has failed with `details`. */
 bool ks_plausible_point(struct ks_trial *t, size_t point, struct ks_json *details);
+/* Bytes of the contract's inputs and outputs, gaps left out; the shape is complete. */
+void ks_least_bytes(const struct ks_contract *c, const struct ks_shape *shape, double *ret_in, double *ret_out);
 /* Sets v->approval for a gain that is too good to be emitted unseen. */
 void ks_plausible_approval(const struct ks_contract *c, struct ks_verdict *v);
 /* gate_time.c: modelled times of the baseline. */

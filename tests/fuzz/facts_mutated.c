@@ -1,7 +1,7 @@
-/* facts_mutated DIR RUNS [NUMBER [SEEDS]]: the analyzer over mutated .cu texts of DIR, and over those of SEEDS as they are.  Each run takes one text and does one to six things to it: cuts
- * it off, removes, doubles or moves a piece, puts in a word that matters to CUDA or C++, changes a byte.  Whatever comes out is parsed and
- * its hypotheses are derived: no crash, no answer later than LIMIT_S, a syntax error never without a place.  The text of a run that ends
- * badly is in mutated.cu where it was called. */
+/* facts_mutated DIR RUNS [NUMBER [SEEDS]]: the analyzer over mutated .cu texts of DIR, and over those of SEEDS as they are.  Each
+ * run takes one text and does one to six things to it: cuts it off, removes, doubles or moves a piece, puts in a word that
+ * matters to CUDA or C++, changes a byte.  Whatever comes out is parsed and its hypotheses are derived: no crash, no answer later
+ * than LIMIT_S, a syntax error never without a place.  The text of a run that ends badly is in mutated.cu where it was called. */
 
 #include "analyzer/hypothesis.h"
 #include "base/file.h"
@@ -143,8 +143,7 @@ static int run_seeds(const char *dir, int *ret_n)
     bool any = glob(ks_str_cstr(&pattern), 0, NULL, &found) == 0;
     for (size_t i = 0; any && i < found.gl_pathc; i++) {
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-        bool ok = ks_file_read(found.gl_pathv[i], KS_MAX_SOURCE_BYTES, &text, &err) == KS_OK &&
-                  run(ks_str_cstr(&text), text.len);
+        bool ok = ks_file_read(found.gl_pathv[i], KS_MAX_SOURCE_BYTES, &text, &err) == KS_OK && run(ks_str_cstr(&text), text.len);
         if (!ok)
             printf("%s ended badly\n", found.gl_pathv[i]);
         n_bad += !ok;

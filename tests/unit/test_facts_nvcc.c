@@ -44,11 +44,13 @@ TEST(errors_of_clang_alone_are_not_the_users)
                    "    x[threadIdx.x] = c.n + both(1) + dynamic[threadIdx.x];\n"
                    "}\n"
                    "__global__ void text(int *x) { asm volatile(\"// %0\" :: \"C\"(\"add\")); x[0] = 1; }\n"
+                   "__global__ void rank(int *x) { int r; asm(\"mov.u32 %0, %clusterid.x;\" : \"=r\"(r)); x[0] = r; }\n"
                    "void lengths(int n) { int a[n] = {0}; (void)a; }\n");
     CHECK_INT(u.code, KS_OK);
     print_diags(&u);
     CHECK_INT(u.diags.n, 0);
-    CHECK_INT(u.facts ? u.facts->n_kernels : 0, 2);
+    CHECK_INT(u.facts ? u.facts->n_kernels : 0, 3);
+    CHECK(u.facts && !u.facts->kernels[2].has_error);
     const struct ks_kernel *k = u.facts ? ks_facts_kernel(u.facts, "k") : NULL;
     CHECK(k && !k->has_error && k->n_shared == 2);
     unit_release(&u);

@@ -222,6 +222,74 @@ TEST(every_key_is_documented)
     }
 }
 
+static void derive_text(struct unit *u, const char *text, const char *profile, struct ks_hypotheses *ret)
+{
+    struct ks_err err;
+    KS_AUTO_JSON struct ks_json *json = NULL;
+    unit_parse(u, text);
+    CHECK_INT(u->code, KS_OK);
+    if (profile)
+        CHECK_OK(ks_json_parse(profile, strlen(profile), "profile", &json, &err));
+    ks_hypotheses_derive(u->facts, NULL, 0, json, &u->arena, ret);
+}
+
+TEST(the_ptx_says_what_the_compiler_made_of_the_text)
+{
+    static const char text[] = "__global__ void pairs(const float *x, float *y) {\n"
+                               "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                               "    y[i] = x[2 * i] + x[2 * i + 1];\n"
+                               "}\n"
+                               "void call(const float *x, float *y, int n) { pairs<<<n / 128, 128>>>(x, y); }\n";
+    struct unit u;
+    struct ks_hypotheses h;
+    derive_text(&u, text,
+                "{\"kernels\": [{\"name\": \"_Z5pairsPKfPf\", \"ptx\": {\"loads\": 2, \"vector_loads\": 0, \"local_bytes\": 64, "
+                "\"local_accesses\": 3, \"tensor\": 0, \"fp64\": 5, \"calls\": 1, \"max_threads\": 1024}}]}",
+                &h);
+    const struct ks_hypothesis *built = find(&h, KS_LAYER_COMPILATION, "pairs"), *compute = find(&h, KS_LAYER_COMPUTE, "pairs");
+    CHECK_NEAR(value_of(built, "vector_loads_missing"), 2, 0);
+    CHECK_NEAR(value_of(built, "ptx_local_bytes"), 64, 0);
+    CHECK_NEAR(value_of(built, "ptx_calls"), 1, 0);
+    CHECK_NEAR(value_of(built, "launch_bounds_wide"), 8, 0);
+    CHECK_NEAR(value_of(compute, "ptx_double_insts"), 5, 0);
+    unit_release(&u);
+    derive_text(
+        &u, text,
+        "{\"kernels\": [{\"name\": \"_Z5pairsPKfPf\", \"ptx\": {\"loads\": 1, \"vector_loads\": 1, \"local_accesses\": 0, "
+        "\"tensor\": 0, \"fp64\": 0, \"calls\": 0, \"max_threads\": 128}}]}",
+        &h);
+    built = find(&h, KS_LAYER_COMPILATION, "pairs");
+    CHECK(built != NULL);
+    CHECK_NEAR(value_of(built, "vector_loads_missing"), -1, 0);
+    CHECK_NEAR(value_of(built, "ptx_calls"), -1, 0);
+    CHECK_NEAR(value_of(built, "launch_bounds_wide"), -1, 0);
+    unit_release(&u);
+}
+
+TEST(lanes_sent_apart_by_data_and_recursion_are_seen)
+{
+    static const char text[] =
+        "__device__ float horner(const float *c, float x, int n) { return n ? c[0] + x * horner(c + 1, x, n - 1) : 0.0f; }\n"
+        "__global__ void series(const float *c, float *y, int n) { y[threadIdx.x] = horner(c, y[threadIdx.x], n); }\n"
+        "__global__ void kinds(const int *kind, float *y, int n) {\n"
+        "    float v = y[threadIdx.x];\n"
+        "    int k = kind[threadIdx.x];\n"
+        "    if (k == 0) for (int i = 0; i < 9; i++) v = v * v + 1.0f;\n"
+        "    else for (int i = 0; i < 9; i++) v = v * 0.5f - 1.0f;\n"
+        "    if (n == 0) for (int i = 0; i < 9; i++) v += 1.0f;\n" /* the same for all */
+        "    else for (int i = 0; i < 9; i++) v -= 1.0f;\n"
+        "    if (kind[threadIdx.x + 32] == 0) v = 1.0f; else v += 2.0f;\n" /* no work */
+        "    y[threadIdx.x] = v;\n"
+        "}\n";
+    struct unit u;
+    struct ks_hypotheses h;
+    derive_text(&u, text, NULL, &h);
+    CHECK_NEAR(value_of(find(&h, KS_LAYER_COMPILATION, "series"), "recursive_calls"), 1, 0);
+    CHECK_NEAR(value_of(find(&h, KS_LAYER_COMPILATION, "kinds"), "recursive_calls"), -1, 0);
+    CHECK_NEAR(value_of(find(&h, KS_LAYER_PARALLEL_DECOMPOSITION, "kinds"), "divergent_work"), 1, 0);
+    unit_release(&u);
+}
+
 TEST(the_same_input_gives_the_same_list)
 {
     KS_AUTO_STR struct ks_str first = KS_STR_INIT, second = KS_STR_INIT;

@@ -34,3 +34,17 @@ run "$KSCC" memory import mine.json --kscc-dir=other; expect_status 0; expect_sa
 run "$KSCC" memory; expect_status 0; grep -q "$second" out || fail "memory is not shown"
 run "$KSCC" memory merge x; expect_status 2
 run "$KSCC" memory export y --kscc-dir=nowhere; expect_status 1; expect_err "find no memory"
+# where it stands under the roofline: 256 KiB and 4 bytes over the H200's 4800 GB/s
+sed -i 's/^void run/\/\/ kscc: entry run\n\/\/ kscc: dims n=1..65536\n\/\/ kscc: in x : float[n] ~ int(0,3)\n\/\/ kscc: inout total : float[1] ~ const(0)\n\/\/ kscc: time n=65536\n&/' sums.cu
+run "$KSCC" profile --json sums.cu -arch=sm_90a; expect_status 0; cp out p.json
+run "$KSCC" ask sums.cu --counters=p.json --why --no-history; expect_status 0
+grep -q 'roofline: at n=65536 .* take the H200 at least 0.0546 us, bound by memory; the original takes .* (modelled), so .* % of the roofline is reached' out || fail "no roofline in ask"
+run "$KSCC" analyze sums.cu --counters=p.json; expect_status 0; grep -q '^sums.cu:[0-9]*:[0-9]*: remark: run: at n=65536 .*\[kscc-roofline\]' out || fail "no roofline in analyze"
+run "$KSCC" analyze sums.cu --counters=p.json --json; expect_status 0
+python3 - <<'P' || fail "no roofline, or nothing of the PTX, in JSON"
+import json
+d = json.load(open("out"))
+assert d["roofline"]["ceiling"]["board"] == "H200" and 0 < d["roofline"]["reached"] < 1
+kernel = json.load(open("p.json"))[0]["profile"]["kernels"][0]
+assert kernel["ptx"]["loads"] >= 1 and kernel["warp_insts"] > 0
+P
