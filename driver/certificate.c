@@ -96,7 +96,8 @@ enum ks_code ks_finding_store(const struct ks_store *store, const struct ks_find
     KS_TRY(ks_store_write(store, f->key, KS_ORIGINAL_FILE, f->unit->source, f->unit->source_len, err));
     if (certified)
         KS_TRY(store_texts(store, f, err));
-    KS_TRY(ks_store_write_json(store, f->key, certified ? KS_CERTIFICATE_FILE : KS_OUTCOME_FILE, j, err));
+    KS_TRY(certified ? ks_store_write_certificate(store, f->key, j, err)
+                     : ks_store_write_json(store, f->key, KS_OUTCOME_FILE, j, err));
     ks_report_text(store, f->key, &report);
     KS_TRY(ks_store_write(store, f->key, KS_REPORT_FILE, ks_str_cstr(&report), report.len, err));
     struct ks_err index_err; /* the index can be rebuilt: a failure here loses nothing */

@@ -1,6 +1,7 @@
 #include "driver/known.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "driver/certificate.h"
 #include "driver/entry_session.h"
 #include "driver/proof_device.h"
@@ -74,6 +75,18 @@ static enum ks_known look_up_approved(const struct ks_entry_context *x, const ch
     return KS_KNOWN_NOT_ALLOWED;
 }
 
+/* A search that was killed while it replaced an older result: its trace, which goes first, is not the one of the certificate. */
+static bool was_being_replaced(const struct ks_store *s, const char *key)
+{
+    KS_AUTO_JSON struct ks_json *certificate = ks_store_read_json(s, key, KS_CERTIFICATE_FILE);
+    KS_AUTO_STR struct ks_str trace = KS_STR_INIT;
+    struct ks_err err;
+    char hex[65];
+    const char *named = ks_json_get_str(ks_json_get(certificate, "sha256"), KS_TRACE_FILE, NULL);
+    return named && ks_store_read(s, key, KS_TRACE_FILE, &trace, &err) == KS_OK &&
+           (ks_hash_hex(ks_str_cstr(&trace), trace.len, hex), !ks_streq(named, hex));
+}
+
 enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key, const char *entry,
                                const struct ks_json *contract)
 {
@@ -94,7 +107,11 @@ enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key
         say_known(x, key, certificate);
         return KS_KNOWN_CERTIFICATE;
     }
-    if (code == KS_ERR_MISMATCH || code == KS_ERR_SYNTAX)
+    if (code != KS_ERR_NOT_FOUND && !was_being_replaced(x->store, key)) { /* a hand's work: not proved, nor written over unasked */
+        ks_say_instead(&err, KS_KEEP_BASELINE "; --kscc-fresh searches again");
+        return KS_KNOWN_NOT_ALLOWED;
+    }
+    if (code != KS_ERR_NOT_FOUND)
         ks_say_instead(&err, "searching again");
     return ended_without_gain(x, key, &s->budget) ? KS_KNOWN_NO_GAIN : KS_KNOWN_NOTHING;
 }

@@ -21,9 +21,16 @@ static bool same_json(const struct ks_json *a, const struct ks_json *b)
     return strcmp(ks_str_cstr(&x), ks_str_cstr(&y)) == 0;
 }
 
-/* What differs between a certificate and the unit; their number. */
-static size_t differences(const struct ks_entry_context *x, const struct ks_json *c, const struct ks_json *contract,
-                          struct ks_str *out)
+static bool is_whole(const struct ks_store *s, const char *key)
+{
+    KS_AUTO_JSON struct ks_json *certificate = NULL;
+    struct ks_err why;
+    return ks_store_certificate(s, key, &certificate, &why) == KS_OK;
+}
+
+/* What differs between the certificate `c` of `key` and the unit; their number. */
+static size_t differences(const struct ks_entry_context *x, const char *key, const struct ks_json *c,
+                          const struct ks_json *contract, struct ks_str *out)
 {
     const struct ks_unit *u = x->unit;
     char source[65];
@@ -53,7 +60,7 @@ static size_t differences(const struct ks_entry_context *x, const struct ks_json
         ks_str_addf(out, " ('%s', now '%s')", path, u->toolkit_path);
     }
     if (n == 0)
-        add(out, &n, "the device or the gate's thresholds");
+        add(out, &n, is_whole(x->store, key) ? "the device or the gate's thresholds" : "the certificate itself");
     return n;
 }
 
@@ -73,7 +80,7 @@ bool ks_stale_find(const struct ks_entry_context *x, const char *entry, const st
         if (ks_json_read_file(ks_str_cstr(&path), &c, &err) != KS_OK || !ks_streq(ks_json_get_str(c, "entry", NULL), entry) ||
             !ks_streq(ks_json_get_str(c, "unit", NULL), ks_path_base(x->unit->path)))
             continue;
-        size_t n = differences(x, c, contract, &text);
+        size_t n = differences(x, keys.v[i], c, contract, &text);
         if (n >= least)
             continue;
         least = n;

@@ -244,6 +244,8 @@ static enum ks_code check_file_hash(const struct ks_store *s, const char *key, c
     if (strchr(name, '/'))
         return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' names '%s', a file of another folder", key, name);
     ks_store_path(s, key, name, &path);
+    if (!ks_file_exists(ks_str_cstr(&path)))
+        return ks_fail(err, KS_ERR_MISMATCH, "'%s', which the certificate names, is not there", ks_str_cstr(&path));
     KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
     KS_TRY(ks_hash_file_hex(ks_str_cstr(&path), hex, err));
     if (!expected || strcmp(hex, expected) != 0)
@@ -265,12 +267,43 @@ static enum ks_code check_binding(const struct ks_json *certificate, const char 
     return KS_OK;
 }
 
+#define OWN_HASH   "own_sha256"
+#define NO_HASH    "0000000000000000000000000000000000000000000000000000000000000000"
+#define HASH_CHARS (sizeof(NO_HASH) - 1)
+
+enum ks_code ks_store_write_certificate(const struct ks_store *s, const char *key, struct ks_json *certificate, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    char hex[65];
+    ks_json_set_str(certificate, OWN_HASH, NO_HASH);
+    ks_json_print_pretty(certificate, &text);
+    char *at = strstr(text.data, "\"" OWN_HASH "\"");
+    KS_BUG(!at || !(at = strstr(at, NO_HASH)));
+    ks_hash_hex(text.data, text.len, hex);
+    memcpy(at, hex, HASH_CHARS);
+    return ks_store_write(s, key, KS_CERTIFICATE_FILE, text.data, text.len, err);
+}
+
+/* The certificate's text, with zeros where the hash stands, has the hash that it says. */
+static bool is_as_written(const struct ks_json *certificate, struct ks_str *text)
+{
+    char hex[65];
+    const char *own = ks_json_get_str(certificate, OWN_HASH, "");
+    char *at = strlen(own) == HASH_CHARS ? strstr(text->data, own) : NULL;
+    if (!at)
+        return false;
+    memcpy(at, NO_HASH, HASH_CHARS);
+    ks_hash_hex(text->data, text->len, hex);
+    return strcmp(hex, own) == 0;
+}
+
 enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate, struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
     KS_AUTO_JSON struct ks_json *certificate = NULL;
-    KS_TRY(read_json(&path, &certificate, err));
+    ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
+    KS_TRY(ks_store_read(s, key, KS_CERTIFICATE_FILE, &text, err));
+    KS_TRY(ks_json_parse(ks_str_cstr(&text), text.len, ks_str_cstr(&path), &certificate, err));
     int64_t version = ks_json_get_i64(certificate, "gate_version", -1);
     if (version != KS_GATE_VERSION)
         return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d", key,
@@ -281,6 +314,8 @@ enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, str
         KS_TRY(check_file_hash(s, key, ks_json_key(h), ks_json_str(h), err));
     }
     KS_TRY(check_binding(certificate, key, err));
+    if (!is_as_written(certificate, &text))
+        return ks_fail(err, KS_ERR_MISMATCH, "'%s' was changed after it was written", ks_str_cstr(&path));
     *ret_certificate = ks_steal(certificate);
     return KS_OK;
 }

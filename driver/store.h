@@ -59,7 +59,11 @@ KS_NODISCARD enum ks_code ks_store_resolve(const struct ks_store *s, const char 
 
 /* ---- certificates --------------------------------------------------------------------------------------------------- */
 
-/* Reads the certificate and checks that it is whole: gate version, key, and the hashes of every file it names.  Errors:
+/* Writes it with the hash of its own text in it, so that the change of any token shows; whoever makes a hash anew is not
+ * stopped by that, but by signatures (signed.h).  The certificate gets that member. */
+KS_NODISCARD enum ks_code ks_store_write_certificate(const struct ks_store *s, const char *key, struct ks_json *certificate,
+                                                     struct ks_err *err);
+/* Reads the certificate and checks that it is whole: gate version, key, the hashes of every file it names, and its own.  Errors:
  * KS_ERR_NOT_FOUND (no certificate), KS_ERR_MISMATCH (which file differs), KS_ERR_SYNTAX. */
 KS_NODISCARD enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, struct ks_json **ret_certificate,
                                                struct ks_err *err);
