@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SIDECAR_END ".kscc.json"
+
 struct check {
     struct ks_arena arena;
     const struct ks_settings *settings;
@@ -31,8 +33,15 @@ static bool read_contracts(struct check *c, struct ks_contract **ret, size_t *re
     struct ks_diags diags;
     struct ks_err err;
     *ret_n = 0;
+    KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
     ks_diags_init(&diags);
+    ks_sidecar_path(c->path, &sidecar);
     bool ok = ks_contracts_parse(c->path, ks_str_cstr(&c->text), c->text.len, &c->arena, &diags, ret, ret_n, &err) == KS_OK;
+    if (ok && ks_file_exists(ks_str_cstr(&sidecar))) {
+        ok = ks_sidecar_read(ks_str_cstr(&sidecar), &c->arena, &diags, ret, ret_n, &err) == KS_OK;
+        if (!ok && ks_diags_count(&diags, KS_SEV_ERROR) == 0)
+            ks_say_error(&err);
+    }
     ks_say_diags(&diags, ks_str_cstr(&c->text), c->text.len);
     ks_diags_release(&diags);
     return ok;
@@ -83,28 +92,47 @@ static bool check_kept(const struct check *c, const char *key)
     return ok;
 }
 
-/* One certificate of the entry: 1 when it is of this text and allowed, 0 when it is of another text, -1: said what is wrong. */
-static int check_certificate(struct check *c, const char *key, const char *entry, enum ks_policy policy)
+/* *ret_unusual may be NULL.  False: said what is wrong. */
+static bool check_whole(const struct check *c, const char *key, bool *ret_unusual)
 {
-    char source[65];
     struct ks_err err;
     KS_AUTO_JSON struct ks_json *whole = NULL;
+    if (ks_store_certificate(&c->store, key, &whole, &err) != KS_OK) {
+        ks_say_about(KS_SEV_ERROR, &err, "%s: %s", c->path, err.message);
+        return false;
+    }
+    if (ret_unusual)
+        *ret_unusual = ks_json_get_str(ks_json_get(whole, "confirmation"), "needs_approval", NULL) != NULL;
+    return true;
+}
+
+/* Whole, with whole kept objects, and approved where the policy asks for it.  False: said what is wrong. */
+static bool check_record(const struct check *c, const char *key, const char *entry)
+{
+    struct ks_err err;
+    const char *where;
+    bool unusual;
+    if (!check_whole(c, key, &unusual))
+        return false;
+    const char *signers = c->settings->allowed_signers ? c->settings->allowed_signers : c->policies.allowed_signers;
+    if (ks_policies_of(&c->policies, entry, &where) == KS_POLICY_EXPLORE && !unusual &&
+        ks_approval_check(&c->store, key, signers, &err) != KS_OK) {
+        ks_say_about(KS_SEV_ERROR, &err, "%s: %s, and with the policy 'explore' the candidate of %s would ship", c->path,
+                     err.message, entry);
+        return false;
+    }
+    return check_kept(c, key);
+}
+
+/* One certificate of the entry: 1 when it is of this text and allowed, 0 when it is of another text, -1: said what is wrong. */
+static int check_certificate(const struct check *c, const char *key, const char *entry)
+{
+    char source[65];
     KS_AUTO_JSON struct ks_json *j = ks_store_read_json(&c->store, key, KS_CERTIFICATE_FILE);
     ks_hash_hex(ks_str_cstr(&c->text), c->text.len, source);
     if (!ks_streq(ks_json_get_str(ks_json_get(j, "sha256"), KS_ORIGINAL_FILE, ""), source))
         return 0;
-    if (ks_store_certificate(&c->store, key, &whole, &err) != KS_OK) {
-        ks_say_about(KS_SEV_ERROR, &err, "%s: %s", c->path, err.message);
-        return -1;
-    }
-    const char *signers = c->settings->allowed_signers ? c->settings->allowed_signers : c->policies.allowed_signers;
-    bool unusual = ks_json_get_str(ks_json_get(whole, "confirmation"), "needs_approval", NULL) != NULL;
-    if (policy == KS_POLICY_EXPLORE && !unusual && ks_approval_check(&c->store, key, signers, &err) != KS_OK) {
-        ks_say_about(KS_SEV_ERROR, &err, "%s: %s, and with the policy 'explore' the candidate of %s would ship", c->path,
-                     err.message, entry);
-        return -1;
-    }
-    return check_kept(c, key) ? 1 : -1;
+    return check_record(c, key, entry) ? 1 : -1;
 }
 
 static bool check_entry(struct check *c, const struct ks_contract *contract)
@@ -117,7 +145,7 @@ static bool check_entry(struct check *c, const struct ks_contract *contract)
         if (!j || !ks_streq(ks_json_get_str(j, "entry", NULL), contract->entry) ||
             !ks_streq(ks_json_get_str(j, "unit", NULL), ks_path_base(c->path)))
             continue;
-        int found = check_certificate(c, c->keys.v[i], contract->entry, policy);
+        int found = check_certificate(c, c->keys.v[i], contract->entry);
         ok &= found >= 0;
         current |= found > 0;
         stale = found == 0 ? c->keys.v[i] : stale;
@@ -132,14 +160,28 @@ static bool check_entry(struct check *c, const struct ks_contract *contract)
     return ok;
 }
 
+static void check_init(struct check *c, const struct ks_settings *s, const char *path)
+{
+    *c = (struct check){.settings = s, .path = path, .text = KS_STR_INIT, .store = {.scratch_fd = -1}};
+    ks_arena_init(&c->arena);
+    ks_args_init(&c->keys);
+}
+
+static void check_release(struct check *c)
+{
+    ks_store_close(&c->store);
+    ks_args_release(&c->keys);
+    ks_str_release(&c->text);
+    ks_arena_release(&c->arena);
+}
+
 static bool check_file(const struct ks_settings *s, const char *path)
 {
-    struct check c = {.settings = s, .path = path, .text = KS_STR_INIT, .store = {.scratch_fd = -1}};
+    struct check c;
     struct ks_contract *contracts = NULL;
     struct ks_err err;
     size_t n = 0;
-    ks_arena_init(&c.arena);
-    ks_args_init(&c.keys);
+    check_init(&c, s, path);
     bool ok = ks_file_read(path, KS_MAX_SOURCE_BYTES, &c.text, &err) == KS_OK;
     if (!ok)
         ks_say_error(&err);
@@ -148,24 +190,122 @@ static bool check_file(const struct ks_settings *s, const char *path)
         open_store(&c);
     for (size_t i = 0; ok && i < n; i++)
         ok = check_entry(&c, &contracts[i]);
-    ks_store_close(&c.store);
-    ks_args_release(&c.keys);
-    ks_str_release(&c.text);
-    ks_arena_release(&c.arena);
+    check_release(&c);
     return ok;
+}
+
+/* ---- files of a store ----------------------------------------------------------------------------------------------- */
+
+/* "dir/.kscc/objects/<key>/candidate.cu": the length of "dir/.kscc", and the key. */
+static bool is_stored(const char *path, size_t *ret_store_len, char ret_key[65])
+{
+    static const char objects[] = "/objects/";
+    const char *name = strrchr(path, '/');
+    if (!name || name - path < (ptrdiff_t)(sizeof(objects) - 1 + 64))
+        return false;
+    const char *key = name - 64, *at = key - (sizeof(objects) - 1);
+    if (strncmp(at, objects, sizeof(objects) - 1) != 0 || strspn(key, "0123456789abcdef") != 64)
+        return false;
+    *ret_store_len = (size_t)(at - path);
+    memcpy(ret_key, key, 64);
+    ret_key[64] = '\0';
+    return true;
+}
+
+/* Where the store is beside it, as seen from here. */
+static void unit_of(const char *store, const struct ks_json *certificate, struct ks_str *out)
+{
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
+    const char *name = ks_path_base(ks_json_get_str(certificate, "unit", ""));
+    ks_path_dir(&dir, store);
+    if (ks_streq(ks_str_cstr(&dir), "."))
+        ks_str_add(out, name);
+    else
+        ks_path_join(out, ks_str_cstr(&dir), name);
+}
+
+/* The certificate of one key.  With the unit at hand only its wholeness: what may ship is asked of the unit. */
+static bool check_stored_key(const struct ks_settings *s, const char *store, const char *key, const char *unit, const char *entry)
+{
+    struct ks_err err;
+    struct check c;
+    check_init(&c, s, unit);
+    bool ok = ks_store_open_existing(store, &c.store, &err) == KS_OK;
+    if (!ok)
+        ks_say_error(&err);
+    ok = ok && (ks_file_exists(unit) ? check_whole(&c, key, NULL) : read_policies(&c) && check_record(&c, key, entry));
+    check_release(&c);
+    return ok;
+}
+
+/* Each thing once, however many of its files are named. */
+static bool is_new(struct ks_args *seen, const char *what)
+{
+    for (size_t i = 0; i < seen->n; i++)
+        if (strcmp(seen->v[i], what) == 0)
+            return false;
+    ks_args_add(seen, what);
+    return true;
+}
+
+static bool check_once(const struct ks_settings *s, const char *path, struct ks_args *seen)
+{
+    return !is_new(seen, path) || check_file(s, path);
+}
+
+/* A commit may change nothing but results: what it brings is looked at, and the unit that it is about as if that were staged.  A
+ * folder without a certificate is of no effect. */
+static bool check_stored(const struct ks_settings *s, const char *store, const char *key, struct ks_args *seen)
+{
+    KS_AUTO_STR struct ks_str certificate = KS_STR_INIT, unit = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    struct ks_err err;
+    ks_str_addf(&certificate, "%s/objects/%s/" KS_CERTIFICATE_FILE, store, key);
+    if (!is_new(seen, ks_str_cstr(&certificate)) || !ks_file_exists(ks_str_cstr(&certificate)))
+        return true;
+    if (ks_file_check_plain(ks_str_cstr(&certificate), &err) != KS_OK ||
+        ks_json_read_file(ks_str_cstr(&certificate), &j, &err) != KS_OK) {
+        ks_say_error(&err);
+        return false;
+    }
+    unit_of(store, j, &unit);
+    return check_stored_key(s, store, key, ks_str_cstr(&unit), ks_json_get_str(j, "entry", "")) &&
+           (!ks_file_exists(ks_str_cstr(&unit)) || check_once(s, ks_str_cstr(&unit), seen));
+}
+
+/* "attention.kscc.json": the unit beside it; one without a unit says nothing about anything. */
+static bool check_sidecar(const struct ks_settings *s, const char *path, struct ks_args *seen)
+{
+    KS_AUTO_STR struct ks_str unit = KS_STR_INIT;
+    ks_str_addn(&unit, path, strlen(path) - strlen(SIDECAR_END));
+    ks_str_add(&unit, ".cu");
+    return !ks_file_exists(ks_str_cstr(&unit)) || check_once(s, ks_str_cstr(&unit), seen);
+}
+
+static bool check_word(const struct ks_settings *s, const char *path, struct ks_args *seen)
+{
+    char key[65];
+    size_t store_len;
+    if (ks_str_ends(path, SIDECAR_END))
+        return check_sidecar(s, path, seen);
+    if (!is_stored(path, &store_len, key))
+        return check_once(s, path, seen);
+    KS_AUTO_FREE char *store = ks_xstrndup(path, store_len);
+    return check_stored(s, store, key, seen);
 }
 
 int ks_cmd_check(char *const *argv)
 {
-    KS_AUTO_ARGS struct ks_args words;
+    KS_AUTO_ARGS struct ks_args words, seen;
     struct ks_settings s;
     bool ok = true;
     ks_args_init(&words);
+    ks_args_init(&seen);
     if (!ks_command_args(argv, &s, &words))
         return 2;
     if (words.n == 0)
         return ks_command_usage(argv[0]);
     for (size_t i = 0; i < words.n; i++)
-        ok &= check_file(&s, words.v[i]);
+        ok &= check_word(&s, words.v[i], &seen);
     return ok ? 0 : 1;
 }

@@ -45,7 +45,18 @@ for f in index.db locks/ memory.json cache/; do
 done
 for f in original.cu candidate.cu candidate.diff certificate.json trace.jsonl; do grep -qx ".kscc/objects/$key/$f" listed || fail "$f would not be committed"; done
 grep -q "kept-.*[.]object" listed || fail "the kept object would not be committed"
-git commit -qm "Store, not looked at" # no source in it
+# no source is staged: what the commit brings is looked at all the same
+commit "Store"; said "certificate ${key:0:12} is not approved (kscc approve ${key:0:12}), and with the policy 'explore' the candidate of scale_shift would ship"
+git commit --no-verify -qm "Store, not looked at"
+staged_alone() { # FILE EDIT WHAT IS SAID
+  sed -i "$2" "$(key_dir)$1"; git add .kscc; commit "$1"; said "$3"; git reset -q --hard
+}
+staged_alone candidate.cu 's/3.0f/4.0f/' "candidate.cu' is not the file that the certificate names"
+staged_alone certificate.json 's/"estimate"/"Estimate"/' "certificate.json' was changed after it was written"
+staged_alone certificate.json '1d' "cannot parse JSON in '.kscc/objects/$key/certificate.json'"
+git mv unit.cu other.cu; git commit --no-verify -qm "No unit beside the store"
+staged_alone certificate.json 's/$/ /' "certificate.json' was changed after it was written"
+git mv other.cu unit.cu; git commit --no-verify -qm "As it was"
 touch "$(key_dir)certificate.json.AbCdEf"; git add .kscc; git ls-files .kscc | grep AbCdEf && fail "what a killed write left would be committed"
 hook kscc-check --files unit.cu; said "certificate ${key:0:12} is not approved (kscc approve ${key:0:12}), and with the policy 'explore' the candidate of scale_shift would ship"
 echo 'policy = "approved"' >kscc.toml
