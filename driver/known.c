@@ -107,7 +107,8 @@ enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key
         say_known(x, key, certificate);
         return KS_KNOWN_CERTIFICATE;
     }
-    if (code != KS_ERR_NOT_FOUND && !was_being_replaced(x->store, key)) { /* a hand's work: not proved, nor written over unasked */
+    if (code != KS_ERR_NOT_FOUND &&
+        !was_being_replaced(x->store, key)) { /* a hand's work: not proved, nor written over unasked */
         ks_say_instead(&err, KS_KEEP_BASELINE "; --kscc-fresh searches again");
         return KS_KNOWN_NOT_ALLOWED;
     }

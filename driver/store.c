@@ -271,7 +271,8 @@ static enum ks_code check_binding(const struct ks_json *certificate, const char 
 #define NO_HASH    "0000000000000000000000000000000000000000000000000000000000000000"
 #define HASH_CHARS (sizeof(NO_HASH) - 1)
 
-enum ks_code ks_store_write_certificate(const struct ks_store *s, const char *key, struct ks_json *certificate, struct ks_err *err)
+enum ks_code ks_store_write_certificate(const struct ks_store *s, const char *key, struct ks_json *certificate,
+                                        struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     char hex[65];
