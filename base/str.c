@@ -72,6 +72,17 @@ void ks_str_addc(struct ks_str *s, char c)
     ks_str_addn(s, &c, 1);
 }
 
+void ks_str_add_number(struct ks_str *s, double v)
+{
+    char buf[32];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buf, sizeof buf, "%.*g", digits, v);
+        if (strtod(buf, NULL) == v)
+            break;
+    }
+    ks_str_add(s, buf);
+}
+
 void ks_str_vaddf(struct ks_str *s, const char *fmt, va_list ap)
 {
     va_list again;

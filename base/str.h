@@ -31,6 +31,7 @@ void ks_str_addn(struct ks_str *s, const void *data, size_t len);
 void ks_str_addc(struct ks_str *s, char c);
 void ks_str_addf(struct ks_str *s, const char *fmt, ...) KS_PRINTF(2, 3);
 void ks_str_vaddf(struct ks_str *s, const char *fmt, va_list ap) KS_PRINTF(2, 0);
+void ks_str_add_number(struct ks_str *s, double v); /* the shortest text that reads back as the same number */
 void ks_str_reserve(struct ks_str *s, size_t extra_bytes);
 
 bool ks_str_starts(const char *s, const char *prefix);

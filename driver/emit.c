@@ -21,12 +21,15 @@
 
 #define BUILD_TIMEOUT_MS 600000
 #define LINKED_BINARY    "__cudaRegisterLinkedBinary_"
+#define GET_KERNEL       "__cudaGetKernel" /* what k<<<...>>>(...) is compiled to */
+#define LAUNCH_KERNEL    "__cudaLaunchKernel"
 
 /* Names inside the combined object; each is local to it in the end. */
 struct half_names {
-    char *original;  /* symbol of the renamed entry */
-    char *candidate; /* symbol of the candidate's entry */
-    char *prefix;    /* of every symbol of the candidate */
+    char *original;   /* symbol of the renamed entry; of a unit whose launches ask, of the function that they call */
+    char *get_kernel; /* the same for the runtime's other function */
+    char *candidate;  /* symbol of the candidate's entry */
+    char *prefix;     /* of every symbol of the candidate */
 };
 
 struct emitter {
@@ -81,13 +84,37 @@ static enum ks_code check_tools(struct ks_err *err)
     return KS_OK;
 }
 
-static enum ks_code read_baseline(const struct ks_unit *u, struct ks_symtab *ret, struct ks_err *err)
+static enum ks_code read_baseline(const struct ks_unit *u, bool launches, struct ks_symtab *ret, struct ks_err *err)
 {
     struct stat st;
     if (stat(u->object, &st) < 0 || !S_ISREG(st.st_mode))
         return ks_fail(err, KS_ERR_UNSUPPORTED, "cannot replace '%s': not a regular file", u->object);
-    KS_TRY(ks_emit_check_state(u->object, "the unit", err));
+    if (!launches)
+        KS_TRY(ks_emit_check_state(u->object, "the unit", err));
     return ks_symtab_read(u->object, ret, err);
+}
+
+static bool has_undefined(const struct ks_symtab *t, const char *name)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->data[i].name, name) == 0 && !ks_symbol_is_definition(t->data[i].type))
+            return true;
+    return false;
+}
+
+enum ks_code ks_emit_check_launches(const struct ks_unit *u, struct ks_err *err)
+{
+    struct ks_symtab t = {0};
+    KS_TRY(check_tools(err));
+    KS_TRY(ks_emit_check_text("the source", u->source, err));
+    KS_TRY(read_baseline(u, true, &t, err));
+    bool launches = has_undefined(&t, GET_KERNEL) && has_undefined(&t, LAUNCH_KERNEL);
+    ks_symtab_release(&t);
+    return launches ? KS_OK
+                    : ks_fail(err, KS_ERR_UNSUPPORTED,
+                              "cannot lead the launches of '%s' to candidates: it launches nothing by way of " LAUNCH_KERNEL
+                              " (a toolkit before 12.8, or a default stream of each thread)",
+                              u->object);
 }
 
 enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err)
@@ -95,18 +122,22 @@ enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err)
     struct ks_symtab t = {0};
     KS_TRY(check_tools(err));
     KS_TRY(ks_emit_check_text("the source", u->source, err));
-    enum ks_code code = read_baseline(u, &t, err);
+    enum ks_code code = read_baseline(u, false, &t, err);
     ks_symtab_release(&t);
     return code;
 }
 
 static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
 {
-    KS_TRY(read_baseline(e->u, &e->baseline, err));
-    for (size_t i = 0; i < e->n; i++)
-        if (!e->entries[i].inner && !defines_function(&e->baseline, e->entries[i].signature->symbol))
+    bool launches = e->n > 0 && e->entries[0].launch; /* all entries of a unit are of one kind */
+    KS_TRY(read_baseline(e->u, launches, &e->baseline, err));
+    for (size_t i = 0; i < e->n; i++) {
+        const struct ks_emission *x = &e->entries[i];
+        const char *symbol = x->launch ? x->launch->stub : x->signature->symbol;
+        if (!x->inner && !defines_function(&e->baseline, symbol))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
-                           e->entries[i].signature->symbol);
+                           symbol);
+    }
     return KS_OK;
 }
 
@@ -118,7 +149,9 @@ static void make_names(struct emitter *e)
         struct half_names *h = &e->names[i];
         h->prefix = ks_arena_printf(e->u->arena, "__kscc_%.8s_", x->key);
         h->candidate = ks_arena_printf(e->u->arena, "%s%s", h->prefix, x->signature->symbol);
-        h->original = ks_arena_printf(e->u->arena, "__kscc_original_%s", x->signature->symbol);
+        h->original = x->launch ? ks_arena_printf(e->u->arena, "%slaunch", h->prefix)
+                                : ks_arena_printf(e->u->arena, "__kscc_original_%s", x->signature->symbol);
+        h->get_kernel = ks_arena_printf(e->u->arena, "%sget_kernel", h->prefix);
     }
 }
 
@@ -175,7 +208,9 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
     bool asking = false;
     for (size_t i = 0; i < e->n; i++) {
         asking |= e->entries[i].inner != NULL;
-        if (!e->entries[i].inner)
+        if (e->entries[i].launch && i == 0)
+            ks_str_addf(&map, GET_KERNEL " %s\n" LAUNCH_KERNEL " %s\n", e->names[i].get_kernel, e->names[i].original);
+        if (!e->entries[i].inner && !e->entries[i].launch)
             ks_str_addf(&map, "%s %s\n", e->entries[i].signature->symbol, e->names[i].original);
     }
     if (asking)
@@ -368,7 +403,14 @@ static enum ks_code make_dispatcher(struct emitter *e, size_t i, struct ks_err *
     const struct ks_emission *x = &e->entries[i];
     char visibility[16];
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    if (x->inner) {
+    if (x->launch) {
+        KS_AUTO_STR struct ks_str asked = KS_STR_INIT, launches = KS_STR_INIT;
+        ks_emit_asked_symbol(x, &asked);
+        KS_TRY(ks_emit_asked(x->signature, x->contract, ks_str_cstr(&asked), e->names[i].candidate, x->arch, &text, err));
+        ks_emit_launches(e->entries, e->n, e->names[0].get_kernel, e->names[0].original, &launches);
+        if (i == 0)
+            KS_TRY(add_c(e, "launches", i, &launches, err));
+    } else if (x->inner) {
         KS_TRY(ks_emit_asked(x->signature, x->contract, x->inner->symbol, e->names[i].candidate, x->arch, &text, err));
     } else {
         KS_TRY(ks_symbol_visibility(e->u->object, x->signature->symbol, visibility, err));
@@ -414,14 +456,6 @@ static bool is_ours(const struct emitter *e, const char *name)
 {
     for (size_t i = 0; i < e->n; i++)
         if (ks_str_starts(name, e->names[i].prefix))
-            return true;
-    return false;
-}
-
-static bool has_undefined(const struct ks_symtab *t, const char *name)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->data[i].name, name) == 0 && !ks_symbol_is_definition(t->data[i].type))
             return true;
     return false;
 }

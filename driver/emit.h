@@ -12,6 +12,10 @@
  * are combined by `ld -r`; afterwards everything that the baseline did not export is made local, and the exported symbols are
  * compared with the baseline's.  Each half keeps its own fatbin and registers itself, as two objects of a program do.
  *
+ * Where the workload was recorded (recorded.h), the unit has no entry: its object asks functions of ours instead of the
+ * runtime's __cudaGetKernel and __cudaLaunchKernel, to which nvcc compiles every k<<<...>>>(...), and these look at kernel, grid,
+ * block, shared memory and arguments.  Launches by cudaLaunchKernel and its relatives go to the original.
+ *
  * An entry that its unit calls, or that has no symbol of its own, asks the guard by itself (inner.h): original.o is then the unit
  * compiled once more, by the user's line, with that question in it, and keeps its names.
  *
@@ -25,6 +29,14 @@
 #include "driver/unit.h"
 #include "harness/contract.h"
 
+/* A launch of the unit in whose place a candidate runs (recorded.h): the entry is one of the candidate's text alone, and takes
+ * the kernel's arguments and the stream. */
+struct ks_emission_launch {
+    const char *stub; /* symbol of the kernel in the unit's host code */
+    uint32_t grid[3], block[3];
+    int64_t shared_bytes;
+};
+
 /* One entry of the unit with its verified candidate. */
 struct ks_emission {
     const struct ks_signature *signature;
@@ -33,8 +45,9 @@ struct ks_emission {
     bool candidate_is_kept;         /* the file is there after the build: line information names it */
     const char *judged;             /* hash of host code and PTX of the object that passed the gates */
     const char *key;
-    const char *arch;             /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
-    const struct ks_inner *inner; /* the entry asks the guard by itself; NULL: its symbol is the guard's */
+    const char *arch;                        /* what it was proved on, "sm_90a": built for it alone, and called on it alone */
+    const struct ks_inner *inner;            /* the entry asks the guard by itself; NULL: its symbol is the guard's */
+    const struct ks_emission_launch *launch; /* not NULL: launches of the unit ask the guard */
 };
 
 /* Whether a text means the same in every build of it: it mentions no date and no path of the build.  Errors: KS_ERR_UNSUPPORTED;
@@ -45,6 +58,9 @@ KS_NODISCARD enum ks_code ks_emit_check_text(const char *what, const char *text,
  * call, a source that mentions the build.  Asked before the search.  Errors: KS_ERR_UNSUPPORTED, KS_ERR_NOT_FOUND, KS_ERR_BUILD.
  */
 KS_NODISCARD enum ks_code ks_emit_check_unit(const struct ks_unit *u, struct ks_err *err);
+/* The same where launches are to be led to candidates: the unit's variables stay its own, and it has to launch by way of the
+ * runtime's function that kernel launches are compiled to. */
+KS_NODISCARD enum ks_code ks_emit_check_launches(const struct ks_unit *u, struct ks_err *err);
 
 /* ret_hash: of the object that is in place now.  On failure the baseline object is untouched.  Errors: KS_ERR_UNSUPPORTED with
  * what stands in the way, KS_ERR_BUILD, KS_ERR_IO, KS_ERR_MISMATCH when the combined object would export something else than the
@@ -60,6 +76,12 @@ KS_NODISCARD enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, con
 /* The function that an entry asks by itself: it calls the candidate and returns 1 inside the domain, and returns 0 outside. */
 KS_NODISCARD enum ks_code ks_emit_asked(const struct ks_signature *sig, const struct ks_json *contract, const char *asked,
                                         const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err);
+
+/* The symbol of that function for an entry. */
+void ks_emit_asked_symbol(const struct ks_emission *e, struct ks_str *out);
+/* The two functions in place of the runtime's (emit_launch.c), under the symbols given. */
+void ks_emit_launches(const struct ks_emission *entries, size_t n, const char *get_kernel, const char *launch,
+                      struct ks_str *out);
 
 /* ---- object files (emit_object.c) ----------------------------------------------------------------------------------- */
 

@@ -432,6 +432,11 @@ enum ks_code ks_emit_dispatcher(const struct ks_signature *sig, const struct ks_
     return KS_OK;
 }
 
+void ks_emit_asked_symbol(const struct ks_emission *e, struct ks_str *out)
+{
+    ks_str_addf(out, "__kscc_%.8s_try", e->key);
+}
+
 enum ks_code ks_emit_asked(const struct ks_signature *sig, const struct ks_json *contract, const char *asked,
                            const char *candidate, const char *arch, struct ks_str *out, struct ks_err *err)
 {

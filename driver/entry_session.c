@@ -95,6 +95,7 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .toolkit_dir = u->toolkit_path,
         .input_index = u->input_index,
         .contract = contract,
+        .recording = u->settings->workload,
         .signature = signature,
         .device = x->device->kind,
         .arch = x->device->arch,

@@ -42,7 +42,7 @@ static bool one_unit(struct one_step *o, size_t input)
     struct ks_err err;
     o->objects[input] = ks_arena_printf(o->c->arena, "%s/%zu.o", o->dir, input);
     /* without a contract it is not worth a second compilation: the pipeline says so before it looks at the object */
-    if (ks_unit_may_have_contract(o->c->inputs.data[input].path) && compile(o, input, &err) != KS_OK) {
+    if ((o->s->workload || ks_unit_may_have_contract(o->c->inputs.data[input].path)) && compile(o, input, &err) != KS_OK) {
         ks_wrap(&err, "cannot compile '%s' alone", o->c->inputs.data[input].path);
         ks_say_instead(&err, program_stays);
         return false;

@@ -12,6 +12,7 @@
 #include "driver/known.h"
 #include "driver/parse_line.h"
 #include "driver/policy.h"
+#include "driver/recorded_unit.h"
 #include "driver/say.h"
 #include "driver/stats.h"
 #include "driver/stop.h"
@@ -41,9 +42,10 @@ struct pipeline {
     char unit_hash[65];
     struct ks_emission *emissions;
     size_t n_emissions;
-    char object_hash[65]; /* of what was emitted */
-    const char *only;     /* the one entry that is asked for; NULL: all */
-    struct ks_str *text;  /* takes the verified text in place of an emission; NULL: emit */
+    char object_hash[65];        /* of what was emitted */
+    const char *only;            /* the one entry that is asked for; NULL: all */
+    struct ks_recorded recorded; /* the unit's workload where it has no contract; no calls: it has */
+    struct ks_str *text;         /* takes the verified text in place of an emission; NULL: emit */
 };
 
 /* ---- contracts ------------------------------------------------------------------------------------------------------ */
@@ -56,10 +58,10 @@ static void say_no_workload(const char *path, const char *sidecar)
 }
 
 /* Most units of a project have none: they are told before anything is asked of nvcc. */
-static bool may_have_contract(const char *path)
+static bool may_have_contract(const char *path, const struct ks_settings *s)
 {
     KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
-    if (ks_unit_may_have_contract(path))
+    if (s->workload || ks_unit_may_have_contract(path))
         return true;
     ks_sidecar_path(path, &sidecar);
     say_no_workload(path, ks_str_cstr(&sidecar));
@@ -90,7 +92,7 @@ static bool read_contracts(struct pipeline *p)
     if (sidecar_code != KS_OK)
         ks_say_instead(&sidecar_err, instead);
     p->contracts_failed = code != KS_OK || sidecar_code != KS_OK;
-    if (p->n_contracts == 0 && !p->contracts_failed)
+    if (p->n_contracts == 0 && !p->contracts_failed && !p->unit.settings->workload)
         say_no_workload(p->unit.path, ks_str_cstr(&sidecar));
     return p->n_contracts > 0;
 }
@@ -150,6 +152,15 @@ static bool read_facts(struct pipeline *p)
     return code == KS_OK;
 }
 
+/* ---- a recorded workload -------------------------------------------------------------------------------------------- */
+
+/* Where neither source nor sidecar has a contract, a recording may say what to try. */
+static bool read_recording(struct pipeline *p)
+{
+    return !p->contracts_failed && p->unit.settings->workload && read_facts(p) &&
+           ks_recorded_apply(&p->unit, p->facts, &p->recorded) && read_contracts(p);
+}
+
 /* ---- store ---------------------------------------------------------------------------------------------------------- */
 
 static bool open_store(struct pipeline *p)
@@ -201,7 +212,7 @@ static bool hash_unit(struct pipeline *p)
 static bool can_emit(struct pipeline *p)
 {
     struct ks_err err;
-    if (ks_emit_check_unit(&p->unit, &err) == KS_OK)
+    if ((p->recorded.n ? ks_emit_check_launches(&p->unit, &err) : ks_emit_check_unit(&p->unit, &err)) == KS_OK)
         return true;
     ks_err_place(&err, p->contracts[0].path, p->contracts[0].entry_line, p->contracts[0].entry_col);
     ks_say_instead(&err, nvcc_only);
@@ -235,8 +246,11 @@ static bool optimise_entries(struct pipeline *p)
         if (p->only && strcmp(p->contracts[i].entry, p->only) != 0)
             continue;
         x.policy = ks_policies_of(&p->policies, p->contracts[i].entry, &where);
-        if (ks_entry_optimise(&x, &p->contracts[i], &p->emissions[p->n_emissions]))
+        struct ks_emission *e = &p->emissions[p->n_emissions];
+        if (ks_entry_optimise(&x, &p->contracts[i], e)) {
+            e->launch = ks_recorded_launch(&p->unit, &p->recorded, p->contracts[i].entry);
             p->n_emissions++;
+        }
         if (p->text && p->n_emissions)
             break;
     }
@@ -267,6 +281,7 @@ static void release(struct pipeline *p)
 {
     for (size_t i = 0; i < p->n_emissions; i++)
         ks_json_free((struct ks_json *)p->emissions[i].contract);
+    ks_recorded_release(&p->recorded);
     ks_store_close(&p->store);
     ks_store_close(&p->read_only);
     ks_store_close(&p->shared);
@@ -278,11 +293,11 @@ static void release(struct pipeline *p)
 static enum ks_stat run_steps(struct pipeline *p, const struct ks_cmdline *c, const struct ks_settings *s, const char *nvcc,
                               size_t input)
 {
-    if (!may_have_contract(c->inputs.data[input].path))
+    if (!may_have_contract(c->inputs.data[input].path, s))
         return KS_STAT_NO_WORKLOAD;
     if (!open_unit(p, c, s, nvcc, input))
         return KS_STAT_NOT_PARSED;
-    if (!read_contracts(p))
+    if (!read_contracts(p) && !read_recording(p))
         return p->contracts_failed ? KS_STAT_NO_CONTRACT : KS_STAT_NO_WORKLOAD;
     if (!read_policies(p))
         return KS_STAT_BAD_VALUE;
@@ -343,7 +358,7 @@ bool ks_pipeline_run(const struct ks_cmdline *c, const struct ks_settings *s, co
     enum ks_stat end = run_steps(&p, c, s, nvcc, input);
     ks_stats_count(end);
     bool all = end == KS_STAT_EMITTED && p.n_emissions == p.n_contracts && !p.contracts_failed;
-    if (all && ret)
+    if (all && ret && !p.recorded.n) /* a recording may change: nothing is kept */
         tell_emitted(&p, ret);
     release(&p);
     return all;

@@ -14,6 +14,9 @@
 #define POINT_BYTES_CUDA     ((size_t)64 << 20) /* larger timing points are checked where they are timed */
 /* A call whose baseline needs more than this is too slow to emulate for every candidate; its shape is left out. */
 #define CASE_WARP_INSTS (6ll << 20)
+/* A contract with recorded contents has one shape, the program's own: more may be spent on it. */
+#define RECORDED_WARP_INSTS (24ll << 20)
+#define RECORDED_BYTES      ((size_t)64 << 20)
 /* The final confirmation checks those timing points in full whose modelled run says that they need at most this. */
 #define POINT_WARP_INSTS (96ll << 20)
 #define POINT_BYTES      ((size_t)256 << 20)
@@ -24,6 +27,11 @@
 #define LARGE_BYTES      KS_LARGE_SHAPE_BYTES
 #define LARGE_DRAWS      12 /* shapes drawn for one size, of which one is taken */
 #define LARGE_TRIES      6
+
+static int64_t case_warp_insts(const struct ks_session *s)
+{
+    return s->recorded ? RECORDED_WARP_INSTS : CASE_WARP_INSTS;
+}
 
 int64_t ks_counter_sum(const struct ks_json *counters, const char *name)
 {
@@ -331,7 +339,7 @@ const struct ks_case *ks_cases_largest(const struct ks_case *cases, size_t n)
 
 bool ks_set_judges_kinds(enum ks_input_set set)
 {
-    return set == KS_SET_DECLARED || set == KS_SET_NONFINITE;
+    return set == KS_SET_DECLARED || set == KS_SET_NONFINITE || set == KS_SET_RECORDED;
 }
 
 static bool has_nonfinite(const struct ks_session *s)
@@ -356,7 +364,10 @@ static bool has_minute(const struct ks_session *s)
 
 static bool set_wanted(const struct ks_session *s, enum ks_input_set set)
 {
-    return set == KS_SET_NONFINITE ? has_nonfinite(s) : set == KS_SET_MINUTE ? has_minute(s) : true;
+    return set == KS_SET_NONFINITE  ? has_nonfinite(s)
+           : set == KS_SET_MINUTE   ? has_minute(s)
+           : set == KS_SET_RECORDED ? s->recorded != NULL
+                                    : true;
 }
 
 enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case *cases, size_t *ret_n, struct ks_err *err)
@@ -369,14 +380,13 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
         uint64_t part = ks_inputs_choice(s->secret, round, (uint32_t)(2000 + i), 0);
         memcpy(key + i, &part, 8);
     }
-    size_t n = ks_contract_fuzz_shapes(s->c, key, cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED, shapes,
-                                       cuda ? N_SHAPES_CUDA : N_SHAPES_EMULATED);
+    size_t most = s->recorded ? RECORDED_BYTES : cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED;
+    size_t n = ks_contract_fuzz_shapes(s->c, key, most, shapes, cuda ? N_SHAPES_CUDA : N_SHAPES_EMULATED);
     if (n == 0)
-        return ks_fail(err, KS_ERR_RANGE, "find a shape of the contract's domain that fits %zu bytes",
-                       cuda ? SHAPE_BYTES_CUDA : SHAPE_BYTES_EMULATED);
+        return ks_fail(err, KS_ERR_RANGE, "find a shape of the contract's domain that fits %zu bytes", most);
     enum ks_code code = KS_OK;
     for (size_t i = 0; i < n && code == KS_OK; i++)
-        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, CASE_WARP_INSTS, err);
+        code = case_add(s, &list, &shapes[i], KS_SET_DECLARED, round == 0, case_warp_insts(s), err);
     if (code == KS_OK && !cuda && round >= KS_ROUND_CONFIRM)
         code = large_cases(s, round, &list, err);
     int64_t budget = POINT_WARP_INSTS;
@@ -390,12 +400,12 @@ enum ks_code ks_cases_make(struct ks_session *s, uint64_t round, struct ks_case 
     if (code == KS_OK && list.n == 0)
         code =
             ks_fail(err, KS_ERR_LIMIT, "run any shape of the contract's domain in %lld warp instructions on the emulated device",
-                    CASE_WARP_INSTS);
+                    (long long)case_warp_insts(s));
     if (code == KS_OK) {
         struct ks_shape shape = cases[middle_case(s, &list)].shape;
         for (int set = KS_SET_DECLARED + 1; set < KS_N_SETS && code == KS_OK; set++)
             if (set_wanted(s, (enum ks_input_set)set))
-                code = case_add(s, &list, &shape, (enum ks_input_set)set, false, CASE_WARP_INSTS, err);
+                code = case_add(s, &list, &shape, (enum ks_input_set)set, false, case_warp_insts(s), err);
     }
     if (code == KS_OK && s->c->oracle)
         code = ks_oracle_cases(s, cases, list.n, err);
@@ -425,7 +435,6 @@ static void fake_fill(struct ks_session *s, const struct ks_layout *l, const str
     const struct ks_buffer *b = &s->c->buffers[i];
     size_t bytes = l->buf[i].bytes;
     uint32_t poison = ks_inputs_poison(s->secret, k->call * 2 + 7);
-    struct ks_input_gen gen;
     switch (fake) {
     case FAKE_ZEROS:
         memset(out, 0, bytes);
@@ -438,8 +447,7 @@ static void fake_fill(struct ks_session *s, const struct ks_layout *l, const str
         return;
     case FAKE_NOOP:
         if (b->direction == KS_DIR_INOUT) {
-            ks_layout_gen(s, l, i, &gen);
-            ks_inputs_generate(&gen, out);
+            ks_layout_contents(s, l, i, out);
         } else {
             repeat_bytes(out, bytes, (const unsigned char *)&poison, sizeof poison);
         }
@@ -452,8 +460,7 @@ static void fake_fill(struct ks_session *s, const struct ks_layout *l, const str
     for (size_t j = 0; j < l->n; j++) /* the first input of the same type, else the first */
         if (ks_buffer_is_input(&s->c->buffers[j]) && s->c->buffers[j].dtype == b->dtype && l->buf[j].bytes > 0) {
             unsigned char *in = ks_xmalloc(l->buf[j].bytes);
-            ks_layout_gen(s, l, j, &gen);
-            ks_inputs_generate(&gen, in);
+            ks_layout_contents(s, l, j, in);
             repeat_bytes(out, bytes, in, l->buf[j].bytes);
             free(in);
             return;
@@ -525,7 +532,7 @@ enum ks_code ks_selftest(struct ks_session *s, struct ks_err *err)
     struct ks_case other = {.shape = k->shape, .call = k->call + (1u << 20)};
     bool skip = false;
     KS_TRY(ks_layout_make(s, &k->shape, KS_SET_DECLARED, k->call, &l, err));
-    enum ks_code code = case_run(s, &other, false, CASE_WARP_INSTS, &skip, err);
+    enum ks_code code = case_run(s, &other, false, case_warp_insts(s), &skip, err);
     for (int fake = 0; fake < N_FAKES && code == KS_OK && !skip; fake++)
         if (fake_accepted(s, &l, k, &other, (enum fake)fake) &&
             (fake == FAKE_STALE || fake_accepted_everywhere(s, (enum fake)fake))) {

@@ -309,6 +309,12 @@ bool ks_cbuild_add_buffer(struct ks_cbuild *b, struct ks_buffer buf, bool dist_g
                                     : "scratch");
         return false;
     }
+    if (buf.recorded && !is_input) {
+        ks_cbuild_error(b, at, "'%s' is %s; 'recorded' belongs to 'in' and 'inout'", buf.name,
+                        is_output ? "an output" : "scratch");
+        return false;
+    }
+    buf.kept = buf.recorded && !dist_given;
     if (buf.align_bytes == 0)
         buf.align_bytes = 256;
     if ((buf.align_bytes & (buf.align_bytes - 1)) != 0 || buf.align_bytes < ks_dtype_size(buf.dtype) || buf.align_bytes > 256) {
@@ -383,6 +389,14 @@ static void check_whole(struct ks_cbuild *b)
                         "the oracle of '%s' is the entry itself; it has to be another function", b->entry);
     if (b->times.n == 0)
         ks_cbuild_error(b, at, "contract of '%s' has no timing point; say with 'time' which sizes shall be fast", b->entry);
+    for (size_t i = 0; i < b->buffers.n; i++)
+        for (size_t d = 0; b->buffers.data[i].recorded && d < b->dims.n; d++)
+            if (!b->dims.data[d].derived &&
+                (b->dims.data[d].choices ? b->dims.data[d].n_choices > 1 : b->dims.data[d].lo != b->dims.data[d].hi)) {
+                ks_cbuild_error(b, at, "contents of '%s' are recorded at one size; '%s' has to be one value",
+                                b->buffers.data[i].name, b->dims.data[d].name);
+                return;
+            }
     struct ks_contract c = view(b);
     for (size_t i = 0; i < b->times.n; i++) {
         int64_t bytes;

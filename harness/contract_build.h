@@ -71,8 +71,8 @@ bool ks_scan_char(struct ks_scan *s, char c);                                  /
 bool ks_scan_word(struct ks_scan *s, const char **ret_word, size_t *ret_from); /* identifier, arena */
 /* The name of a host function: "scale", "shop::scale", "scale<float, 4>"; arena. */
 bool ks_scan_entry(struct ks_scan *s, const char **ret_name, size_t *ret_from);
-bool ks_scan_int(struct ks_scan *s, int64_t *ret, const char *what);           /* complains */
-bool ks_scan_number(struct ks_scan *s, double *ret, const char *what);         /* signed decimal; complains */
+bool ks_scan_int(struct ks_scan *s, int64_t *ret, const char *what);   /* complains */
+bool ks_scan_number(struct ks_scan *s, double *ret, const char *what); /* signed decimal; complains */
 /* The next word for messages: an identifier, a number or one character. */
 size_t ks_scan_token_len(const struct ks_scan *s);
 void ks_scan_error(struct ks_scan *s, const char *expected); /* "expected X, found 'token'" at the next token */
@@ -80,6 +80,8 @@ void ks_scan_error(struct ks_scan *s, const char *expected); /* "expected X, fou
 /* Pieces of the grammar that JSON strings share with comments. */
 bool ks_scan_dim(struct ks_scan *s); /* NAME=DOMAIN; false: the rest of the line makes no sense */
 bool ks_scan_dtype(struct ks_scan *s, enum ks_dtype *ret);
+/* "HASH" or "HASH+BYTES": contents of a recording, and where in them. */
+bool ks_scan_recorded(struct ks_scan *s, const char **ret_hash, int64_t *ret_off_byte);
 bool ks_scan_dist(struct ks_scan *s, enum ks_dist_kind *ret_kind, double *ret_a, double *ret_b);
 /* integer: a length or derived dim, where decimals and real functions have no meaning.  Stops before the first token that cannot
  * continue the expression. */

@@ -93,24 +93,12 @@ static const char *get_name(struct ks_cbuild *b, const struct ks_json *obj, cons
     return ks_cbuild_name_ok(b, word, place(b, where)) ? word : NULL;
 }
 
-/* The shortest text that reads back as the same number. */
-static void add_number(struct ks_str *out, double v)
-{
-    char buf[32];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buf, sizeof buf, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v)
-            break;
-    }
-    ks_str_add(out, buf);
-}
-
 static const struct ks_expr *get_expr(struct ks_cbuild *b, const struct ks_json *item, bool integer, const char *where)
 {
     const char *text = ks_json_str(item);
     if (ks_json_is_number(item)) {
         KS_AUTO_STR struct ks_str number = KS_STR_INIT;
-        add_number(&number, ks_json_num(item, 0));
+        ks_str_add_number(&number, ks_json_num(item, 0));
         text = ks_arena_strdup(b->arena, ks_str_cstr(&number));
     }
     if (!text) {
@@ -189,7 +177,7 @@ static bool read_shape(struct ks_cbuild *b, const struct ks_json *shape, struct 
 static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char *where)
 {
     struct ks_buffer buf = {0};
-    if (!members_known(b, j, "name direction dtype shape distribution nonfinite rtol atol align used", where) ||
+    if (!members_known(b, j, "name direction dtype shape distribution nonfinite rtol atol align used recorded", where) ||
         !(buf.name = get_name(b, j, where)) || !read_direction(b, j, &buf.direction, where))
         return;
     const char *dtype = get_string(b, j, "dtype", where);
@@ -222,6 +210,16 @@ static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char
         return;
     }
     buf.nonfinite = ks_json_get_bool(j, "nonfinite", false);
+    if (ks_json_get(j, "recorded")) {
+        const char *text = get_string(b, j, "recorded", where);
+        struct ks_scan s = scan_of(b, text ? text : "", where);
+        if (!text || !ks_scan_recorded(&s, &buf.recorded, &buf.recorded_off_byte))
+            return;
+        if (!ks_scan_at_end(&s)) {
+            ks_scan_error(&s, "the end of 'recorded'");
+            return;
+        }
+    }
     int64_t align_bytes = 256;
     if (align && !get_int(b, align, &align_bytes, where))
         return;
@@ -370,13 +368,13 @@ static struct ks_json *buffer_to_json(const struct ks_buffer *b)
     for (size_t i = 0; i < b->rank; i++)
         ks_json_push(shape, ks_json_string(ks_expr_text(b->shape[i])));
     ks_json_set(j, "shape", shape);
-    if (b->direction == KS_DIR_IN || b->direction == KS_DIR_INOUT) {
+    if ((b->direction == KS_DIR_IN || b->direction == KS_DIR_INOUT) && !b->kept) {
         KS_AUTO_STR struct ks_str dist = KS_STR_INIT;
         ks_str_addf(&dist, "%s(", ks_dist_text(b->dist));
-        add_number(&dist, b->dist_a);
+        ks_str_add_number(&dist, b->dist_a);
         if (b->dist != KS_DIST_CONST) {
             ks_str_add(&dist, ",");
-            add_number(&dist, b->dist_b);
+            ks_str_add_number(&dist, b->dist_b);
         }
         ks_str_add(&dist, ")");
         ks_json_set_str(j, "distribution", ks_str_cstr(&dist));
@@ -387,6 +385,13 @@ static struct ks_json *buffer_to_json(const struct ks_buffer *b)
     }
     if (b->nonfinite)
         ks_json_set_bool(j, "nonfinite", true);
+    if (b->recorded) {
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        ks_str_add(&text, b->recorded);
+        if (b->recorded_off_byte)
+            ks_str_addf(&text, "+%lld", (long long)b->recorded_off_byte);
+        ks_json_set_str(j, "recorded", ks_str_cstr(&text));
+    }
     ks_json_set_i64(j, "align", (int64_t)b->align_bytes);
     if (b->used)
         ks_json_set_str(j, "used", ks_expr_text(b->used));

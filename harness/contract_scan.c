@@ -221,6 +221,21 @@ bool ks_scan_dtype(struct ks_scan *s, enum ks_dtype *ret)
     return false;
 }
 
+bool ks_scan_recorded(struct ks_scan *s, const char **ret_hash, int64_t *ret_off_byte)
+{
+    size_t n = 0;
+    ks_scan_blanks(s);
+    while (s->pos + n < s->len && strchr("0123456789abcdef", s->text[s->pos + n]))
+        n++;
+    if (n != 64) {
+        ks_scan_error(s, "the name of recorded contents (64 hexadecimal digits)");
+        return false;
+    }
+    *ret_hash = ks_arena_strndup(s->b->arena, s->text + s->pos, n);
+    s->pos += n;
+    return !ks_scan_char(s, '+') || ks_scan_int(s, ret_off_byte, "a number of bytes");
+}
+
 bool ks_scan_dist(struct ks_scan *s, enum ks_dist_kind *ret_kind, double *ret_a, double *ret_b)
 {
     const char *word;

@@ -26,9 +26,9 @@ struct line {
     struct ks_scan rest; /* after the directive */
 };
 
-/* Options after the element type: ~ distribution, nonfinite, rtol=, atol=, align=, used=, in any order. */
+/* Options after the element type: ~ distribution, nonfinite, rtol=, atol=, align=, used=, recorded=, in any order. */
 struct buffer_options {
-    bool dist, rtol, atol, align, used, nonfinite;
+    bool dist, rtol, atol, align, used, nonfinite, recorded;
 };
 
 static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_options *given)
@@ -44,7 +44,7 @@ static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_
         return ks_scan_dist(s, &buf->dist, &buf->dist_a, &buf->dist_b);
     }
     if (!ks_scan_word(s, &word, &from)) {
-        ks_scan_error(s, "'~' and a distribution, nonfinite, rtol=, atol=, align= or used=");
+        ks_scan_error(s, "'~' and a distribution, nonfinite, rtol=, atol=, align=, used= or recorded=");
         return false;
     }
     bool *seen = strcmp(word, "rtol") == 0        ? &given->rtol
@@ -52,11 +52,13 @@ static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_
                  : strcmp(word, "align") == 0     ? &given->align
                  : strcmp(word, "used") == 0      ? &given->used
                  : strcmp(word, "nonfinite") == 0 ? &given->nonfinite
+                 : strcmp(word, "recorded") == 0  ? &given->recorded
                                                   : NULL;
     if (!seen || *seen) {
         ks_cbuild_error(s->b, ks_scan_place(s, from, s->pos),
                         seen ? "'%s' is given twice"
-                             : "unknown option '%s', expected rtol=, atol=, align=, used=, nonfinite or '~' and a distribution",
+                             : "unknown option '%s', expected rtol=, atol=, align=, used=, nonfinite, recorded= or '~' and a "
+                               "distribution",
                         word);
         return false;
     }
@@ -73,6 +75,8 @@ static bool read_option(struct ks_scan *s, struct ks_buffer *buf, struct buffer_
         return ks_scan_number(s, &buf->rtol, "a tolerance");
     if (seen == &given->atol)
         return ks_scan_number(s, &buf->atol, "a tolerance");
+    if (seen == &given->recorded)
+        return ks_scan_recorded(s, &buf->recorded, &buf->recorded_off_byte);
     if (seen == &given->used)
         return (buf->used = ks_scan_expr(s, true)) != NULL;
     int64_t align;

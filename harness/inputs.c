@@ -23,7 +23,8 @@ const char *ks_input_set_text(enum ks_input_set set)
                                                 "all equal",
                                                 "far outside",
                                                 "NaN and infinities",
-                                                "zeros of both signs and subnormals"};
+                                                "zeros of both signs and subnormals",
+                                                "as recorded"};
     return (unsigned)set < KS_N_SETS ? text[set] : "?";
 }
 

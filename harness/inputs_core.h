@@ -39,6 +39,7 @@ enum ks_input_set {
     KS_SET_NONFINITE, /* as declared, but for one element in 64 of buffers that may hold them: NaN, infinity, -infinity */
     KS_SET_MINUTE,    /* as declared, but for one element in 8 of a floating type: zeros and subnormals of both signs, as far as
                          uniform's range has them */
+    KS_SET_RECORDED,  /* as declared, but for buffers whose contents a program had: those */
     KS_N_SETS
 };
 

@@ -134,13 +134,11 @@ static void input_put(const struct ks_session *s, const struct ks_layout *l, con
                       unsigned char *out)
 {
     const struct ks_buffer *b = &s->c->buffers[i];
-    struct ks_input_gen gen;
     unsigned char *made = NULL;
     const unsigned char *data = k->inputs[i];
     if (!data) {
-        ks_layout_gen(s, l, i, &gen);
         made = ks_xmalloc(l->buf[i].bytes + 1);
-        ks_inputs_generate(&gen, made);
+        ks_layout_contents(s, l, i, made);
         data = made;
     }
     if (!as_double)

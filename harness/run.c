@@ -128,6 +128,22 @@ void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t
     ks_inputs_key(s->secret, l->call, (uint32_t)i, ret->key);
 }
 
+bool ks_layout_is_recorded(const struct ks_session *s, const struct ks_layout *l, size_t i)
+{
+    return s->recorded && s->recorded[i] && (s->c->buffers[i].kept || l->set == KS_SET_RECORDED);
+}
+
+void ks_layout_contents(const struct ks_session *s, const struct ks_layout *l, size_t i, void *out)
+{
+    struct ks_input_gen gen;
+    if (ks_layout_is_recorded(s, l, i)) { /* ks_recorded_load has seen that there is enough */
+        memcpy(out, s->recorded[i], l->buf[i].bytes);
+        return;
+    }
+    ks_layout_gen(s, l, i, &gen);
+    ks_inputs_generate(&gen, out);
+}
+
 /* Where the device does not open behind all walls, fewer of them, for the rest of the session; the report says which. */
 static enum ks_code worker_start(struct ks_session *s, struct ks_worker_options *o, struct ks_worker **ret, struct ks_err *err)
 {
@@ -259,7 +275,10 @@ static void prepare_fill(struct ks_session *s, const struct ks_layout *l, const 
                                      .place_off = (uint32_t)l->buf[i].place_off,
                                      .pattern = opt->poison,
                                      .red_pattern = opt->poison ^ 0x00010001u};
-        w->source = !ks_buffer_is_input(b) ? KS_SOURCE_POISON : opt->on_device || gpu ? KS_SOURCE_GENERATE : KS_SOURCE_SHM;
+        w->source = !ks_buffer_is_input(b)           ? KS_SOURCE_POISON
+                    : ks_layout_is_recorded(s, l, i) ? KS_SOURCE_SHM
+                    : opt->on_device || gpu          ? KS_SOURCE_GENERATE
+                                                     : KS_SOURCE_SHM;
         w->read_only = b->direction == KS_DIR_IN;
         if (w->source == KS_SOURCE_GENERATE)
             ks_layout_gen(s, l, i, &w->gen);
@@ -387,15 +406,18 @@ void ks_run_once(struct ks_session *s, struct ks_arm *arm, const struct ks_layou
     if (ret->code != KS_OK)
         goto out;
     bool gpu = s->opt.device == KS_DEVICE_CUDA; /* makes the contents itself, faster than they could be copied there */
-    for (size_t i = 0; i < l->n && !opt->on_device && !opt->trust; i++)
-        if (ks_buffer_is_input(&s->c->buffers[i]) && !(opt->known && opt->known[i])) {
-            struct ks_input_gen gen;
-            ks_layout_gen(s, l, i, &gen);
-            inputs[i] = ks_xmalloc(l->buf[i].bytes + 1);
-            ks_inputs_generate(&gen, inputs[i]);
-            if (!gpu)
-                memcpy(ks_worker_shm(arm->worker) + l->buf[i].shm_off, inputs[i], l->buf[i].bytes);
-        }
+    for (size_t i = 0; i < l->n; i++) {
+        bool recorded = ks_buffer_is_input(&s->c->buffers[i]) && ks_layout_is_recorded(s, l, i);
+        unsigned char *shm = ks_worker_shm(arm->worker) + l->buf[i].shm_off;
+        if (recorded)
+            ks_layout_contents(s, l, i, shm);
+        if (opt->on_device || opt->trust || !ks_buffer_is_input(&s->c->buffers[i]) || (opt->known && opt->known[i]))
+            continue;
+        inputs[i] = ks_xmalloc(l->buf[i].bytes + 1);
+        ks_layout_contents(s, l, i, inputs[i]);
+        if (!gpu && !recorded)
+            memcpy(shm, inputs[i], l->buf[i].bytes);
+    }
     c->op = KS_OP_PREPARE;
     prepare_fill(s, l, opt, &c->u.prepare);
     ret->code = ks_worker_ask(arm->worker, c, opt->timeout_ms, &reply, &ret->err);

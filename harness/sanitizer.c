@@ -288,6 +288,10 @@ void ks_safety_sanitizer(struct ks_trial *t)
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is not run on a device that is elsewhere");
         return;
     }
+    if (s->recorded) { /* its replay makes contents itself */
+        ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is not run on recorded contents");
+        return;
+    }
     if (!sanitizer_find(s, &sanitizer)) {
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is neither on PATH nor beside nvcc");
         return;

@@ -38,6 +38,7 @@ static void options_copy(struct ks_session *s, const struct ks_session_options *
     for (size_t i = 0; i < n; i++)
         argv[i] = ks_arena_strdup(a, opt->nvcc_argv[i]);
     s->opt.nvcc_argv = argv;
+    s->opt.recording = opt->recording ? ks_arena_strdup(a, opt->recording) : NULL;
     s->opt.arch = ks_arena_strdup(a, opt->arch);
     s->opt.work_dir = ks_arena_strdup(a, opt->work_dir);
     s->opt.bin_dir = ks_arena_strdup(a, opt->bin_dir);
@@ -142,6 +143,7 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     if (s->c->oracle && !s->opt.signature->oracle)
         return ks_fail(err, KS_ERR_MISMATCH, "use the oracle '%s': its parameters are not known", s->c->oracle);
     KS_TRY(sizes_find(s, err));
+    KS_TRY(ks_recorded_load(s, err));
     if (s->opt.remote) /* a host that is not there costs no compilation */
         KS_TRY(ks_remote_connect(s->opt.remote, err));
     if (ks_build(&s->opt, s->opt.source, s->opt.source_len, "baseline", 600000, &s->baseline, &log, err) != KS_OK)
@@ -461,7 +463,8 @@ enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t
 enum ks_code ks_session_check_state(const struct ks_session *s, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str reason = KS_STR_INIT;
-    if (ks_device_state_check(&s->baseline->object, &reason))
+    if (ks_device_state_check(&s->baseline->object, &reason) &&
+        (!s->recorded || ks_state_check(NULL, &s->baseline->object, &reason))) /* else it has been asked of the unit's object */
         return KS_OK;
     return ks_fail(err, KS_ERR_UNSUPPORTED, "the unit %s, which two versions cannot share", ks_str_cstr(&reason));
 }

@@ -85,6 +85,7 @@ struct ks_session_options {
         *toolkit_dir;   /* where nvcc says its toolkit is (argv[0] may be a wrapper): builds may read it; NULL: beside argv[0] */
     size_t input_index; /* which word of nvcc_argv is the input file */
     const struct ks_contract *contract;
+    const char *recording; /* folder that has the contents the contract names as recorded; NULL: none */
     const struct ks_signature *signature;
     enum ks_device_kind device;
     const char *arch;         /* "sm_90a"; emulated: the modelled card */

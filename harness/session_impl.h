@@ -99,6 +99,8 @@ struct ks_session {
     struct ks_arena arena;
     uint8_t secret[32];
     const struct ks_contract *c;
+    const unsigned char **recorded; /* by buffer: what a program had there; NULL: nothing is recorded.  Arena */
+    size_t *recorded_bytes;
     struct ks_binding *bindings;
     struct ks_built *baseline;
     struct ks_constants base_constants;
@@ -140,6 +142,12 @@ void ks_bindings_make(struct ks_session *s);
 KS_NODISCARD enum ks_code ks_layout_make(const struct ks_session *s, const struct ks_shape *shape, enum ks_input_set set,
                                          uint64_t call, struct ks_layout *ret, struct ks_err *err);
 void ks_layout_gen(const struct ks_session *s, const struct ks_layout *l, size_t buffer, struct ks_input_gen *ret);
+/* The contents of an input in this call: made by ks_layout_gen, or recorded ones. */
+void ks_layout_contents(const struct ks_session *s, const struct ks_layout *l, size_t buffer, void *out);
+/* In this call the buffer holds what was recorded. */
+bool ks_layout_is_recorded(const struct ks_session *s, const struct ks_layout *l, size_t buffer);
+/* recorded.c: reads what the contract names.  Errors: KS_ERR_NOT_FOUND, KS_ERR_MISMATCH: fewer bytes than the buffer has. */
+KS_NODISCARD enum ks_code ks_recorded_load(struct ks_session *s, struct ks_err *err);
 /* Starts the arm's worker and loads its object when it is not running. */
 /* A worker that has opened the device; the object, which need not be there yet, is loaded by ks_arm_start. */
 KS_NODISCARD enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err *err);

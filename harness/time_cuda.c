@@ -198,12 +198,10 @@ static enum ks_code fill_check(struct ks_session *s, struct ks_err *err)
     enum ks_code code = ks_worker_ask(s->base.worker, c, 60000, &reply, err);
     free(c);
     for (size_t i = 0; code == KS_OK && i < l.n; i++) {
-        struct ks_input_gen gen;
         if (s->c->buffers[i].direction != KS_DIR_IN)
             continue;
         KS_AUTO_FREE unsigned char *want = ks_xmalloc(l.buf[i].bytes + 1);
-        ks_layout_gen(s, &l, i, &gen);
-        ks_inputs_generate(&gen, want);
+        ks_layout_contents(s, &l, i, want);
         if (memcmp(want, ks_run_output(&s->base, &l, i), l.buf[i].bytes) != 0)
             code = ks_fail(err, KS_ERR_DEVICE,
                            "fill '%s' on the GPU: contents differ from the host's, or the original writes its input",

@@ -164,6 +164,48 @@ TEST(a_shape_whose_buffers_are_impossible_is_not_covered)
     ks_arena_release(&arena);
 }
 
+/* How many complaints a contract with this input and these dims gets. */
+#define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+static size_t complaints(const char *dims, const char *options, struct ks_contract **ret, size_t *ret_n)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_diags diags;
+    struct ks_err err = {0};
+    ks_diags_init(&diags);
+    ks_str_addf(&text, "// kscc: entry f\n// kscc: dims n=%s\n// kscc: out o : float[n]\n// kscc: in i : int32[n] ", dims);
+    ks_str_addf(&text, "%s\n// kscc: time n=8\n", options);
+    enum ks_code code = ks_contracts_parse("t.cu", text.data, text.len, &arena, &diags, ret, ret_n, &err);
+    size_t n = diags.n;
+    CHECK_INT(code, n ? KS_ERR_SYNTAX : KS_OK);
+    ks_diags_release(&diags);
+    return n;
+}
+
+TEST(recorded_contents_are_of_one_size_and_survive_json)
+{
+    struct ks_contract *c = NULL, *again = NULL;
+    struct ks_diags diags;
+    struct ks_err err = {0};
+    size_t n = 0;
+    CHECK_INT(complaints("8", "recorded=" HASH "+32", &c, &n), 0);
+    CHECK(n == 1 && c->buffers[1].kept && c->buffers[1].recorded_off_byte == 32);
+    CHECK_INT(strlen(c->buffers[1].recorded), 64);
+    struct ks_json *j = ks_contract_to_json(c);
+    ks_diags_init(&diags);
+    CHECK_OK(ks_contracts_parse_json("t.json", j, &arena, &diags, &again, &n, &err));
+    CHECK(n == 1 && again->buffers[1].kept && again->buffers[1].recorded_off_byte == 32);
+    CHECK_STR(again->buffers[1].recorded, c->buffers[1].recorded);
+    ks_diags_release(&diags);
+    ks_json_free(j);
+    CHECK_INT(complaints("8", "~ int(0,3) recorded=" HASH, &c, &n), 0);
+    CHECK(!c->buffers[1].kept && c->buffers[1].recorded_off_byte == 0);
+    CHECK_INT(complaints("1..8", "recorded=" HASH, &c, &n), 1);
+    CHECK_INT(complaints("8", "recorded=0011", &c, &n), 1);
+    CHECK_INT(complaints("8", "recorded=" HASH " recorded=1", &c, &n), 1);
+    CHECK_INT(complaints("8", "recorded=" HASH "+x", &c, &n), 1);
+    ks_arena_release(&arena);
+}
+
 TEST(every_element_type_has_its_size)
 {
     CHECK_STR(ks_dtype_text(KS_DT_BF16), "bf16");
