@@ -3,12 +3,12 @@
 #include "harness/worker/device.h"
 
 #include "harness/contract.h"
-#include "harness/remote/runner.h"
 #include "harness/session.h"
 #include "harness/worker/confine.h"
 #include "harness/worker/sandbox.h"
 #include "harness/worker/stack.h"
 #include "harness/worker/thread_state.h"
+#include "harness/worker/words.h"
 #include "base/process.h"
 
 #include <dlfcn.h>
@@ -418,48 +418,6 @@ static int probe(void)
     return write(STDOUT_FILENO, json.data, json.len) == (ssize_t)json.len ? 0 : 1;
 }
 
-static void hang_up(int signal_number)
-{
-    (void)signal_number;
-    close(STDIN_FILENO); /* ends the loop, and with it all workers and the scratch folder */
-}
-
-/* Takes steps of a parent elsewhere over standard input and output.  Its standard error is read by that parent. */
-static int serve(void)
-{
-    char self[KS_MAX_PATH_BYTES];
-    struct ks_runner *r = NULL;
-    struct ks_err err = {0};
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
-        return 2;
-    self[n] = 0;
-    signal(SIGHUP, hang_up);
-    signal(SIGTERM, hang_up);
-    signal(SIGPIPE, SIG_IGN); /* the parent is gone: end, and remove what is ours */
-    enum ks_code code = ks_runner_new(self, &r, &err);
-    if (code == KS_OK)
-        code = ks_runner_serve(r, STDIN_FILENO, STDOUT_FILENO, &err);
-    ks_runner_free(r);
-    if (code != KS_OK)
-        fprintf(stderr, "kscc-worker: %s [kscc-worker]\n", err.message);
-    return code == KS_OK ? 0 : 1;
-}
-
-/* {"cuda": 1, "name": ..., "arch": ...}: for a parent elsewhere. */
-static int devices(void)
-{
-    char name[256] = "", arch[16] = "";
-    KS_AUTO_STR struct ks_str json = KS_STR_INIT;
-    KS_AUTO_JSON struct ks_json *j = ks_json_object();
-    ks_json_set_i64(j, "cuda", ks_device_count_cuda(name, sizeof name, arch, sizeof arch));
-    ks_json_set_str(j, "name", name);
-    ks_json_set_str(j, "arch", arch);
-    ks_json_print(j, &json);
-    ks_str_add(&json, "\n");
-    return write(STDOUT_FILENO, json.data, json.len) == (ssize_t)json.len ? 0 : 1;
-}
-
 int main(int argc, char **argv)
 {
     static struct worker w;
@@ -471,10 +429,9 @@ int main(int argc, char **argv)
         ks_confine_run(argc, argv);
     if (argc == 2 && strcmp(argv[1], "--probe") == 0)
         return probe();
-    if (argc == 2 && strcmp(argv[1], "serve") == 0)
-        return serve();
-    if (argc == 2 && strcmp(argv[1], "devices") == 0)
-        return devices();
+    int status = ks_words_run(argc, argv);
+    if (status >= 0)
+        return status;
     if (!descriptors_take(argc, argv) || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fputs("kscc-worker: is started by kscc and takes its orders over a socket [kscc-usage]\n", stderr);
         return 2;

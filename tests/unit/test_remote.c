@@ -49,12 +49,17 @@ static const char proxy[] =
 struct between {
     const char *fault; /* NULL: nobody stands there */
     int at;
+    const char *bundle; /* not NULL: the steps go through this folder */
 };
 
 static enum ks_code words(void *context, struct ks_args *out, struct ks_err *err)
 {
     const struct between *b = context;
     (void)err;
+    if (b->bundle) {
+        ks_args_add_all(out, (char *const[]){(char *)WORKER, (char *)"keep", (char *)b->bundle, NULL});
+        return KS_OK;
+    }
     if (!b->fault) {
         ks_args_add_all(out, (char *const[]){(char *)WORKER, (char *)"serve", NULL});
         return KS_OK;
@@ -87,7 +92,7 @@ static enum ks_code open_over(struct fixture *f, struct ks_remote *remote, struc
 
 TEST(a_session_elsewhere_gives_the_verdict_of_one_here)
 {
-    struct between none = {NULL, 0};
+    struct between none = {0};
     struct ks_remote_via via = {"pipes", &none, words};
     struct ks_remote *remote = ks_remote_new(&via);
     double speedup[2] = {0, 0};
@@ -110,6 +115,132 @@ TEST(a_session_elsewhere_gives_the_verdict_of_one_here)
     ks_remote_free(remote);
 }
 
+static int worker_run(const char *bundle, const char *result, struct ks_str *said)
+{
+    char *argv[] = {(char *)WORKER, (char *)"run", (char *)bundle, (char *)result, NULL};
+    struct ks_spawn s;
+    struct ks_exit e;
+    struct ks_err err = {0};
+    ks_spawn_init(&s);
+    s.argv = argv;
+    ks_str_clear(said);
+    CHECK_OK(ks_process_run(&s, NULL, said, &e, &err));
+    return e.status;
+}
+
+static void byte_flip(const char *dir, const char *file, size_t from_end)
+{
+    struct ks_str path = KS_STR_INIT, all = KS_STR_INIT;
+    struct ks_err err = {0};
+    ks_path_join(&path, dir, file);
+    CHECK_OK(ks_file_read(path.data, 1u << 30, &all, &err));
+    all.data[all.len - from_end] ^= 1;
+    CHECK_OK(ks_file_write_atomic(path.data, all.data, all.len, 0600, &err));
+    ks_str_release(&path);
+    ks_str_release(&all);
+}
+
+/* Writes `all` in the place of what is between the quotes behind "name": in a JSON file of ours. */
+static void field_set(const char *dir, const char *file, const char *name, const char *value)
+{
+    struct ks_str path = KS_STR_INIT, all = KS_STR_INIT;
+    struct ks_json *j = NULL;
+    struct ks_err err = {0};
+    ks_path_join(&path, dir, file);
+    CHECK_OK(ks_json_read_file(path.data, &j, &err));
+    ks_json_set_str(j, name, value);
+    ks_json_print(j, &all);
+    CHECK_OK(ks_file_write_atomic(path.data, all.data, all.len, 0600, &err));
+    ks_json_free(j);
+    ks_str_release(&path);
+    ks_str_release(&all);
+}
+
+/* Two results of the same steps: the same answers but for times. */
+static void results_compare(const char *a_path, const char *b_path)
+{
+    struct ks_str a = KS_STR_INIT, b = KS_STR_INIT, x = KS_STR_INIT, y = KS_STR_INIT;
+    struct ks_err err = {0};
+    size_t at[2] = {0, 0}, n = 0, n_contents = 0;
+    CHECK_OK(ks_file_read(a_path, 1u << 30, &a, &err));
+    CHECK_OK(ks_file_read(b_path, 1u << 30, &b, &err));
+    for (; at[0] < a.len && at[1] < b.len; n++) {
+        struct ks_frame f, g;
+        struct ks_step_result r, s;
+        CHECK_OK(ks_frame_take(&a, &at[0], &f, &x, &err));
+        CHECK_OK(ks_frame_take(&b, &at[1], &g, &y, &err));
+        CHECK(f.kind == g.kind && f.lane == g.lane && f.number == g.number);
+        if (f.kind == KS_STEP_HEAD)
+            continue;
+        memcpy(&r, x.data, sizeof r);
+        memcpy(&s, y.data, sizeof s);
+        CHECK_INT(r.code, s.code);
+        CHECK_INT(r.n_ranges, s.n_ranges);
+        n_contents += r.n_ranges;
+        CHECK_INT(x.len - sizeof r - r.text_bytes, y.len - sizeof s - s.text_bytes);
+        CHECK(memcmp(x.data + sizeof r + r.text_bytes, y.data + sizeof s + s.text_bytes, x.len - sizeof r - r.text_bytes) == 0);
+    }
+    CHECK(at[0] == a.len && at[1] == b.len);
+    CHECK(n > 20 && n_contents > 4);
+    ks_str_release(&a);
+    ks_str_release(&b);
+    ks_str_release(&x);
+    ks_str_release(&y);
+}
+
+/* A trial whose steps went through a folder has a verdict as one here; the folder, closed by then, is run again on its own and
+ * gives the same outputs.  What was changed on the way is seen. */
+TEST(a_bundle_is_a_trial_as_a_folder)
+{
+    char *dir;
+    struct ks_err err = {0};
+    struct ks_str bundle = KS_STR_INIT, again = KS_STR_INIT, said = KS_STR_INIT, path[2] = {KS_STR_INIT, KS_STR_INIT};
+    CHECK_OK(ks_dir_make_temp("kscc-test", &dir, &err));
+    ks_path_join(&bundle, dir, "b");
+    ks_path_join(&again, dir, "again");
+    struct between keep = {.bundle = bundle.data};
+    struct ks_remote_via via = {"a folder", &keep, words};
+    struct ks_remote *remote = ks_remote_new(&via);
+    struct fixture f;
+    struct ks_verdict v;
+    CHECK_OK(open_over(&f, remote, &err));
+    if (f.session && ks_session_try(f.session, better, strlen(better), &v, &err) == KS_OK) {
+        CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+        ks_verdict_release(&v);
+    }
+    CHECK(f.session && ks_remote_lost(remote) == NULL);
+    close_session(&f);
+    ks_remote_free(remote);
+
+    CHECK_INT(worker_run(bundle.data, again.data, &said), 0);
+    ks_path_join(&path[0], bundle.data, "result/answers");
+    ks_path_join(&path[1], again.data, "answers");
+    results_compare(path[0].data, path[1].data);
+    CHECK_INT(worker_run(bundle.data, again.data, &said), 1);
+    CHECK(strstr(said.data, "there is a result already") != NULL);
+
+    ks_path_join(&again, dir, "damaged");
+    byte_flip(bundle.data, "steps", 100);
+    CHECK_INT(worker_run(bundle.data, again.data, &said), 1);
+    CHECK(strstr(said.data, "damaged: its hash is") != NULL && strstr(said.data, bundle.data) != NULL);
+    byte_flip(bundle.data, "steps", 100);
+    field_set(bundle.data, "bundle.json", "version", "kscc 9.9.9 steps 7 wire 1.2.3.4");
+    CHECK_INT(worker_run(bundle.data, again.data, &said), 1);
+    CHECK(strstr(said.data, "another version") != NULL && strstr(said.data, "kscc 9.9.9") != NULL &&
+          strstr(said.data, ks_step_version()) != NULL);
+    field_set(bundle.data, "bundle.json", "kscc_bundle", "two");
+    CHECK_INT(worker_run(bundle.data, again.data, &said), 1);
+    CHECK(strstr(said.data, "its format is 0, this program's is 1") != NULL);
+    CHECK(!ks_file_exists(again.data));
+    CHECK_OK(ks_dir_remove(dir, &err));
+    free(dir);
+    ks_str_release(&bundle);
+    ks_str_release(&again);
+    ks_str_release(&said);
+    ks_str_release(&path[0]);
+    ks_str_release(&path[1]);
+}
+
 /* What is not an answer ends the connection, is named, and leaves no answer behind. */
 TEST(an_answer_that_is_none_is_refused)
 {
@@ -124,7 +255,7 @@ TEST(an_answer_that_is_none_is_refused)
         {"text", 1, "cut short"},      {"short", 1, "cut short"},   {"more", 1, "1 contents"},     {"tail", 1, "more than"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct between b = {cases[i].fault, cases[i].at};
+        struct between b = {.fault = cases[i].fault, .at = cases[i].at};
         struct ks_remote_via via = {"pipes", &b, words};
         struct ks_remote *remote = ks_remote_new(&via);
         struct ks_err err = {0};
@@ -150,7 +281,7 @@ TEST(an_answer_that_is_none_is_refused)
 TEST(a_read_back_without_contents_is_no_answer_and_a_host_that_keeps_lying_ends_the_session)
 {
     /* greeting, start, object, load, configuration, preparation, call, then: the read-back, on every connection */
-    struct between b = {"nothing", 7};
+    struct between b = {.fault = "nothing", .at = 7};
     struct ks_remote_via via = {"pipes", &b, words};
     struct ks_remote *remote = ks_remote_new(&via);
     struct fixture f;
