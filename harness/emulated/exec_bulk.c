@@ -56,6 +56,20 @@ static bool read_map(struct issue *s)
     return true;
 }
 
+/* Where a row of the box begins in its row of the tensor: a multiple of 16 bytes, or the copy ends as an illegal instruction. The
+ * ISA does not say so; an H200 does, of loads and stores of every type and swizzle, inside the tensor and outside
+ * (tests/gpu/async/copies.cu). */
+static bool begins_whole(struct issue *s)
+{
+    int64_t x = s->op.at[0];
+    int64_t byte = s->op.map.type == KS_EMU_MAP_16U4_ALIGN8B ? x / 2 : x * (int64_t)ks_emu_tensor_map_element_bytes(&s->op.map);
+    if (!s->op.tensor || byte % 16 == 0)
+        return true;
+    ks_emu_fault(s->w, KS_ERR_DEVICE, "tensor-coordinate", s->lane, "", s->op.map.base + (uint64_t)byte, "global",
+                 "coordinate %d of a tensor copy is byte %lld of a row, no multiple of 16", s->op.at[0], (long long)byte);
+    return false;
+}
+
 static void touch_row(void *arg, const struct emu_box_row *r)
 {
     struct issue *s = arg;
@@ -169,7 +183,7 @@ static bool load(struct issue *s)
             return false;
         s->op.from = b;
         s->op.global = offset;
-    } else if (!global_side(s)) {
+    } else if (!global_side(s) || !begins_whole(s)) {
         return false;
     }
     if (!barrier_side(s) || !shared_destination(s, s->op.bytes, tensor ? 128 : 16))
@@ -192,7 +206,7 @@ static bool store(struct issue *s)
     const struct emu_insn *in = s->in;
     struct emu_warp *w = s->w;
     uint32_t offset;
-    if (!global_side(s))
+    if (!global_side(s) || !begins_whole(s))
         return false;
     struct emu_block *b =
         ks_emu_shared_at(w, s->lane, R64(in->a)[s->lane], false, s->op.bytes, s->op.tensor ? 128 : 16, "a bulk copy", &offset);

@@ -42,9 +42,14 @@ cudaError_t rt_error_of_fault(const char *kind)
         const char *kind;
         cudaError_t error;
     } faults[] = {
-        {"misaligned", cudaErrorMisalignedAddress},      {"assert", cudaErrorAssert},      {"trap", cudaErrorLaunchFailure},
-        {"stack-overflow", cudaErrorHardwareStackError}, {"bad-call", cudaErrorInvalidPc}, {"bad-branch", cudaErrorInvalidPc},
+        {"misaligned", cudaErrorMisalignedAddress},
+        {"assert", cudaErrorAssert},
+        {"trap", cudaErrorLaunchFailure},
+        {"stack-overflow", cudaErrorHardwareStackError},
+        {"bad-call", cudaErrorInvalidPc},
+        {"bad-branch", cudaErrorInvalidPc},
         {"bad-barrier", cudaErrorIllegalInstruction},
+        {"tensor-coordinate", cudaErrorIllegalInstruction},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (strcmp(faults[i].kind, kind) == 0)

@@ -527,6 +527,27 @@ K bad_map(const CUtensorMap *map, int *out)
     ks_mbarrier_wait(b, 0);
     out[0] = data[0];
 }
+/* A row of the box from byte 4 of a row: an illegal instruction on the card. */
+K bad_coordinate(const __grid_constant__ CUtensorMap map, int store)
+{
+    __shared__ uint64_t bar;
+    __shared__ alignas(128) int data[64];
+    uint32_t b = ks_shared_address(&bar);
+    data[threadIdx.x] = data[threadIdx.x + 32] = 0;
+    if (threadIdx.x == 0)
+        ks_mbarrier_init(b, 1);
+    fence_async();
+    __syncthreads();
+    if (threadIdx.x == 0 && store) {
+        asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%0, {%1}], [%2];" ::"l"(&map), "r"(1), "r"(ks_shared_address(data)) : "memory");
+        bulk_commit();
+        bulk_wait<0>();
+    } else if (threadIdx.x == 0) {
+        ks_mbarrier_arrive_expect(b, 256);
+        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(ks_shared_address(data)), "l"(&map), "r"(1), "r"(b) : "memory");
+        ks_mbarrier_wait(b, 0);
+    }
+}
 K bad_alignment(const int *in, int *out)
 {
     __shared__ uint64_t bar;

@@ -192,21 +192,21 @@ static void test_tensor_load(const struct tensor_case *c)
 }
 
 static const struct tensor_case cases[] = {
-    {"1d", KS_EMU_MAP_U8, 1, 1, {200}, {0}, {64}, {1}, 0, 0, {150}},
+    {"1d", KS_EMU_MAP_U8, 1, 1, {200}, {0}, {64}, {1}, 0, 0, {144}},
     {"2d", KS_EMU_MAP_F16, 2, 2, {64, 50}, {128}, {64, 16}, {1, 1}, KS_EMU_SWIZZLE_128B, 0, {0, 10}},
     {"2d 64B", KS_EMU_MAP_F16, 2, 2, {64, 50}, {128}, {32, 16}, {1, 1}, KS_EMU_SWIZZLE_64B, 0, {8, 40}},
-    {"2d 32B", KS_EMU_MAP_F32, 4, 2, {40, 50}, {160}, {8, 32}, {1, 1}, KS_EMU_SWIZZLE_32B, 0, {-3, -5}},
+    {"2d 32B", KS_EMU_MAP_F32, 4, 2, {40, 50}, {160}, {8, 32}, {1, 1}, KS_EMU_SWIZZLE_32B, 0, {-4, -5}},
     {"2d atom 32B", KS_EMU_MAP_F32, 4, 2, {40, 50}, {160}, {32, 16}, {1, 1}, KS_EMU_SWIZZLE_128B_ATOM_32B, 0, {4, 1}},
-    {"2d flip", KS_EMU_MAP_U64, 8, 2, {20, 50}, {160}, {16, 16}, {1, 1}, KS_EMU_SWIZZLE_128B_ATOM_32B_FLIP_8B, 0, {1, 1}},
+    {"2d flip", KS_EMU_MAP_U64, 8, 2, {20, 50}, {160}, {16, 16}, {1, 1}, KS_EMU_SWIZZLE_128B_ATOM_32B_FLIP_8B, 0, {2, 1}},
     {"2d atom 64B", KS_EMU_MAP_F32, 4, 2, {40, 50}, {160}, {32, 16}, {1, 1}, KS_EMU_SWIZZLE_128B_ATOM_64B, 0, {0, 44}},
-    {"2d none", KS_EMU_MAP_S32, 4, 2, {40, 50}, {160}, {40, 9}, {1, 1}, 0, 0, {10, 45}},
-    {"2d nan", KS_EMU_MAP_BF16, 2, 2, {33, 5}, {80}, {40, 8}, {1, 1}, 0, 1, {4, -2}},
+    {"2d none", KS_EMU_MAP_S32, 4, 2, {40, 50}, {160}, {40, 9}, {1, 1}, 0, 0, {12, 45}},
+    {"2d nan", KS_EMU_MAP_BF16, 2, 2, {33, 5}, {80}, {40, 8}, {1, 1}, 0, 1, {8, -2}},
     {"2d outside", KS_EMU_MAP_U16, 2, 2, {32, 5}, {64}, {32, 4}, {1, 1}, 0, 0, {1000, -70}},
     {"3d", KS_EMU_MAP_F16, 2, 3, {16, 6, 7}, {32, 192}, {16, 4, 3}, {1, 1, 1}, KS_EMU_SWIZZLE_32B, 0, {0, 3, 5}},
     {"3d steps", KS_EMU_MAP_F32, 4, 3, {16, 20, 20}, {64, 1280}, {16, 8, 9}, {1, 2, 3}, 0, 0, {0, 1, -2}},
     {"4d", KS_EMU_MAP_F16, 2, 4, {32, 5, 4, 3}, {64, 320, 1280}, {32, 3, 2, 2}, {1, 1, 1, 1}, 0, 0, {0, 3, 3, 1}},
     {"5d", KS_EMU_MAP_U8, 1, 5, {32, 3, 4, 3, 2}, {32, 96, 384, 1152}, {32, 2, 2, 2, 2}, {1, 1, 1, 1, 1}, 0, 0, {0, 1, 2, 1, 0}},
-    {"nibbles", KS_EMU_MAP_16U4_ALIGN8B, 1, 2, {64, 16}, {32}, {64, 8}, {1, 1}, 0, 0, {8, 2}},
+    {"nibbles", KS_EMU_MAP_16U4_ALIGN8B, 1, 2, {64, 16}, {32}, {64, 8}, {1, 1}, 0, 0, {32, 2}},
 };
 
 static void test_tensor_store(void)
@@ -356,6 +356,15 @@ static void test_mistakes(void)
            "parity 0 (phase 0 lacks 1 of 32 arrivals and 0 bytes)");
     expect("bad_poll", RUN("bad_poll", 1, 32, 0, 0, &out), KS_ERR_TIMEOUT, "deadlock", "mbarrier");
     expect("bad_map", RUN("bad_map", 1, 32, 0, 0, &map, &out), KS_ERR_DEVICE, "tensor-map", NULL);
+    struct ks_emu_tensor_map row __attribute__((aligned(64)));
+    int store = 1, load = 0;
+    verdict(ks_emu_tensor_map_encode(&row, KS_EMU_MAP_S32, 1, in, (uint64_t[]){64}, NULL, (uint32_t[]){64}, (uint32_t[]){1}, 0, 0,
+                                     0, 0, &err) == KS_OK,
+            "bad_coordinate", "encode: %s", err.message);
+    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &load), KS_ERR_DEVICE, "tensor-coordinate",
+           "byte 4 of a row");
+    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &store), KS_ERR_DEVICE, "tensor-coordinate",
+           "byte 4 of a row");
     expect("bad_alignment", RUN("bad_alignment", 1, 32, 0, 0, &in, &out), KS_ERR_DEVICE, "misaligned", NULL);
     expect("bad_global", RUN("bad_global", 1, 32, 0, 0, &in, &out), KS_ERR_DEVICE, "out-of-bounds", "past the end");
     expect("bad_cluster_arrive", RUN("bad_cluster_arrive", 2, 32, 0, 2, &out), KS_ERR_DEVICE, "cluster-barrier", NULL);

@@ -201,7 +201,13 @@ static const element &element_of(const char *name)
 #define BOX_BYTES    (128 * 5 * 3 * 2 * 2)
 static uint8_t contents[TENSOR_BYTES];
 static const int spans[] = {64, 32, 64, 128}; /* of a box's row, by swizzle */
-static const int corners[][5] = {{1, 1, 0, 1, 0}, {-3, -2, -1, -1, -1}, {14, 5, 4, 3, 2}, {-100, 1, 1, 1, 1}, {1, 9, 0, 0, 0}};
+/* Where a box begins; the first coordinate in pieces of 16 bytes, since a box that begins elsewhere in a row is an illegal instruction. */
+static const int corners[][5] = {{1, 1, 0, 1, 0}, {-1, -2, -1, -1, -1}, {8, 5, 4, 3, 2}, {-100, 1, 1, 1, 1}, {2, 9, 0, 0, 0}};
+static void corner_of(int corner, const element &e, int at[5])
+{
+    memcpy(at, corners[corner], sizeof corners[corner]);
+    at[0] *= 16 / e.bytes;
+}
 
 static CUtensorMap make_map(void *base, const element &e, int rank, int swizzle, bool nan, const int *step)
 {
@@ -278,7 +284,7 @@ static void load_case(const element &e, int rank, int swizzle, int corner, bool 
     void *tensor = device_bytes(contents, TENSOR_BYTES), *out = device_bytes(nullptr, BOX_BYTES + 1024);
     CUtensorMap map = make_map(tensor, e, rank, swizzle, nan, step);
     int bytes = box_bytes(e, rank, swizzle, step), c[5];
-    memcpy(c, corners[corner], sizeof c);
+    corner_of(corner, e, c);
     snprintf(name, sizeof name, "load_%dd_%s_sw%d_corner%d%s_step%d%d%d_at%d", rank, e.name, swizzle, corner, nan ? "_nan" : "",
              step ? step[0] : 1, step ? step[1] : 1, step ? step[2] : 1, at);
     void *args[] = {&map, &out, &bytes, &rank, &at, &c[0], &c[1], &c[2], &c[3], &c[4]};
@@ -304,7 +310,7 @@ static void store_case(const element &e, int rank, int swizzle, int corner, cons
     static const int dims[5] = {1, 7, 5, 4, 3};
     for (int i = 1; i < rank; i++)
         whole *= dims[i];
-    memcpy(c, corners[corner], sizeof c);
+    corner_of(corner, e, c);
     snprintf(name, sizeof name, "store_%dd_%s_sw%d_corner%d_step%d%d%d_at%d", rank, e.name, swizzle, corner, step ? step[0] : 1,
              step ? step[1] : 1, step ? step[2] : 1, at);
     void *args[] = {&map, &in, &bytes, &rank, &at, &c[0], &c[1], &c[2], &c[3], &c[4]};
@@ -361,12 +367,13 @@ static void reduce_case(const void *kernel, const char *op, const char *type, in
     const element &e = element_of(type);
     void *tensor = device_bytes(before, sizeof before), *d_in = device_bytes(in, sizeof in);
     CUtensorMap map = make_map(tensor, e, 2, swizzle, false, nullptr);
-    int bytes = box_bytes(e, 2, swizzle, nullptr), x = corners[corner][0], y = corners[corner][1];
+    int bytes = box_bytes(e, 2, swizzle, nullptr), c[5];
+    corner_of(corner, e, c);
     snprintf(name, sizeof name, "reduce_%s_%s_sw%d_corner%d", op, type, swizzle, corner);
-    void *args[] = {&map, &d_in, &bytes, &x, &y};
+    void *args[] = {&map, &d_in, &bytes, &c[0], &c[1]};
     launch(kernel, 1, 128, BOX_BYTES, 1, args);
     record(name, "exact", tensor, sizeof before);
-    walk(e, 2, swizzle, corners[corner], nullptr, 0, [&](uint32_t from, int64_t to) {
+    walk(e, 2, swizzle, c, nullptr, 0, [&](uint32_t from, int64_t to) {
         if (to >= 0 && !e.is_float)
             strcmp(type, "u32") == 0   ? reduce<uint32_t>(op, before + to, in + from)
             : strcmp(type, "s32") == 0 ? reduce<int32_t>(op, before + to, in + from)
