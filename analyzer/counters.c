@@ -25,6 +25,17 @@ static double number_at(const struct ks_json *j, const char *path)
     return j ? ks_json_get_num(j, path, NAN) : (double)NAN;
 }
 
+/* Measured times (ncu.h) stand where modelled ones would. */
+static double counter_at(const struct ks_json *kernel, const char *path)
+{
+    double v = number_at(kernel, path);
+    char measured[64];
+    if (v == v || !ks_str_starts(path, "modelled"))
+        return v;
+    snprintf(measured, sizeof measured, "measured%s", path + strlen("modelled"));
+    return number_at(kernel, measured);
+}
+
 /* The profile's name for a kernel: its own, its mangled one, or an instance of the template: "_Z4gramIfEv...". */
 static bool is_named(const char *name, const char *kernel, const char *mangled)
 {
@@ -41,7 +52,7 @@ void ks_counters_read(const struct ks_json *profile, const char *kernel, const c
         if (name && is_named(name, kernel, mangled))
             found = ks_json_at(list, i);
     }
-#define X(field, path, text) ret->field = number_at(found, path);
+#define X(field, path, text) ret->field = counter_at(found, path);
 #include "analyzer/counters.def"
 #undef X
 }
@@ -51,7 +62,7 @@ double ks_counters_total_time(const struct ks_json *profile)
     const struct ks_json *list = profile ? kernels_of(profile) : NULL;
     double sum = 0.0;
     for (size_t i = 0; list && i < ks_json_len(list); i++)
-        sum += ks_json_get_num(ks_json_at(list, i), "modelled_ns", NAN);
+        sum += counter_at(ks_json_at(list, i), "modelled_ns");
     return list && ks_json_len(list) ? sum : (double)NAN;
 }
 

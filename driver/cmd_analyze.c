@@ -1,6 +1,7 @@
 /* kscc analyze and kscc contract: the analysis without any trial. */
 
 #include "analyzer/hypothesis.h"
+#include "analyzer/ncu.h"
 #include "base/file.h"
 #include "driver/call.h"
 #include "driver/command_args.h"
@@ -103,6 +104,17 @@ static void print_json(const struct ks_json *j)
     fputs(ks_str_cstr(&text), stdout);
 }
 
+/* What `kscc profile --json` wrote, or Nsight Compute's CSV. */
+static enum ks_code read_counters(const char *path, struct ks_json **ret, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_TRY(ks_file_read(path, KS_MAX_JSON_BYTES, &text, err));
+    if (!ks_ncu_is_csv(ks_str_cstr(&text)))
+        return ks_json_parse(ks_str_cstr(&text), text.len, path, ret, err);
+    enum ks_code code = ks_ncu_read(ks_str_cstr(&text), ret, err);
+    return code == KS_OK ? code : ks_wrap(err, "cannot read '%s'", path);
+}
+
 bool ks_look_counters(struct ks_looked *l, struct ks_json **ret_all, const struct ks_json **ret_profile)
 {
     struct ks_err err;
@@ -114,7 +126,7 @@ bool ks_look_counters(struct ks_looked *l, struct ks_json **ret_all, const struc
         return false;
     if (!l->counters && !l->profile)
         return true;
-    if (!l->profile && ks_json_read_file(l->counters, ret_all, &err) != KS_OK) {
+    if (!l->profile && read_counters(l->counters, ret_all, &err) != KS_OK) {
         ks_say_error(&err);
         return false;
     }
@@ -267,6 +279,12 @@ int ks_cmd_analyze(char *const *argv)
     const char *build = NULL;
     ks_args_init(&common);
     ks_args_init(&named);
+    if (argv[1] && ks_streq(argv[1], "--ncu-metrics") && !argv[2]) {
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        ks_ncu_metrics(&text);
+        puts(ks_str_cstr(&text));
+        return 0;
+    }
     for (size_t i = 0; argv[i]; i++) {
         if (i > 0 && ks_streq(argv[i], "-p") && argv[i + 1]) {
             build = argv[++i];

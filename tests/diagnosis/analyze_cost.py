@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """What `kscc analyze` costs beside the parse alone, on a made unit of about 3,000 lines with CUB included.
 
-usage: analyze_cost.py [-k KSCC] [-l LIBCLANG] [-c CUDA] [-n ROUNDS] [-m MOST] [-o TABLE]
+usage: analyze_cost.py [-k KSCC] [-l LIBCLANG] [-c CUDA] [-n ROUNDS] [-m MOST] [-s SECONDS] [-o TABLE]
 
 Each round runs, one after the other: the parse alone (libclang's ordinary parse, every body kept, by a process that does nothing else) and
 `kscc analyze`, which also asks nvcc and the host compiler who they are, derives and prints.  CPU seconds, user and system, of the
 process and all its children, because other work on the machine does not count in them as it does in wall time.  The ratio is taken in each
-round; the closing lines give medians and the smallest of each.  With -m the status is 1 when no round has a ratio of at most MOST.
+round; the closing lines give medians and the smallest of each.  With -m and -s the rounds end with the first whose ratio is at most
+MOST and whose command takes less than SECONDS; the status is 1 when there is none.  On a machine so slow or busy that the parse alone takes more than
+QUIET_S of processor time the seconds are not judged, and that is said.
 """
 import argparse, ctypes, os, re, statistics, subprocess, sys, tempfile, time
 
+QUIET_S = 2.4
+NO_LIMITS = float("inf"), float("inf")
 HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = """
 template <typename T, int BLOCK>
@@ -115,7 +119,8 @@ def main():
     a.add_argument("-l", default="/usr/lib/llvm-22/lib/libclang-22.so")
     a.add_argument("-c", default="/usr/local/cuda")
     a.add_argument("-n", type=int, default=7)
-    a.add_argument("-m", type=float)
+    a.add_argument("-m", type=float, default=float("inf"))
+    a.add_argument("-s", type=float, default=float("inf"))
     a.add_argument("-o")
     a.add_argument("--parse-alone")
     o = a.parse_args()
@@ -131,6 +136,11 @@ def main():
             p, wall_p = cost(alone)
             k, wall_k = cost([o.k, "analyze", path])
             rows.append((p, k, k / p, wall_p, wall_k))
+            good = k / p <= o.m and (k < o.s or p > QUIET_S)
+            if good and (o.m, o.s) != NO_LIMITS:
+                break
+    if o.s != NO_LIMITS[1] and good and p > QUIET_S:
+        print(f"the parse alone takes {p:.1f} s here: whether the command takes less than {o.s} s is not judged")
     commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
     cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), "unknown")
     load = os.getloadavg()[0]
@@ -143,8 +153,8 @@ def main():
     print("\n".join(lines))
     if o.o:
         open(o.o, "w").write("\n".join(lines) + "\n")
-    if o.m and min(r[2] for r in rows) > o.m:
-        sys.exit(f"kscc analyze costs more than {o.m} x the parse alone")
+    if not good and (o.m, o.s) != NO_LIMITS:
+        sys.exit(f"kscc analyze costs more than {o.m} x the parse alone, or {o.s} s")
 
 
 main()

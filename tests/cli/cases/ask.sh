@@ -48,3 +48,10 @@ assert d["roofline"]["ceiling"]["board"] == "H200" and 0 < d["roofline"]["reache
 kernel = json.load(open("p.json"))[0]["profile"]["kernels"][0]
 assert kernel["ptx"]["loads"] >= 1 and kernel["warp_insts"] > 0
 P
+# counters of a GPU: Nsight Compute's CSV
+cp "$SRC/tests/unit/ncu_h200.csv" .
+printf '__global__ void copy_stride(const float *x, float *y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[8 * i]; }\n' >stride.cu
+run "$KSCC" analyze stride.cu --counters=ncu_h200.csv --json; expect_status 0
+grep -q 'only 22 % of the bytes in the sectors moved were asked for' out || fail "counters of ncu give no evidence"
+run "$KSCC" analyze --ncu-metrics; expect_status 0; [ "$(tr ',' '\n' <out | wc -l)" = 40 ] || fail "not 40 metrics"
+printf '"ID","x"\n' >bad.csv; run "$KSCC" analyze stride.cu --counters=bad.csv; expect_status 1; expect_err "find no launch with a metric"
