@@ -97,13 +97,6 @@ static void print_diags(const struct ks_diags *d, const struct ks_unit *u)
     }
 }
 
-static void print_json(const struct ks_json *j)
-{
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    ks_json_print_pretty(j, &text);
-    fputs(ks_str_cstr(&text), stdout);
-}
-
 /* What `kscc profile --json` wrote, or Nsight Compute's CSV. */
 static enum ks_code read_counters(const char *path, struct ks_json **ret, struct ks_err *err)
 {
@@ -174,7 +167,7 @@ static bool print_hypotheses(struct ks_looked *l)
         ks_json_set(j, "hypotheses", ks_hypotheses_to_json(&h, l->facts));
         if (ks_json_get(profile, "roofline"))
             ks_json_set(j, "roofline", ks_json_copy(ks_json_get(profile, "roofline")));
-        print_json(j);
+        ks_command_print(j);
         return true;
     }
     if (l->yaml) {
@@ -189,7 +182,7 @@ static bool print_hypotheses(struct ks_looked *l)
     ks_roofline_diag(profile, l->facts, &d);
     if (l->sarif) {
         KS_AUTO_JSON struct ks_json *j = ks_sarif(&d, l->unit.path, l->unit.source, l->unit.source_len);
-        print_json(j);
+        ks_command_print(j);
     } else {
         print_diags(&d, &l->unit);
     }
@@ -344,7 +337,7 @@ static int check_contracts(struct ks_looked *l)
     for (size_t i = 0; i < n; i++)
         ks_json_push(all, ks_contract_to_json(&contracts[i]));
     if (l->json)
-        print_json(all);
+        ks_command_print(all);
     ks_say_diags(&diags, l->unit.source, l->unit.source_len);
     ks_diags_release(&diags);
     if (code != KS_OK && n_errors == 0)

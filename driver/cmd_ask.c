@@ -167,11 +167,9 @@ static void print_all(const struct asking *a, const struct ks_choice *choices, s
 {
     if (a->l.json) {
         KS_AUTO_JSON struct ks_json *j = choice_json(&choices[0], point);
-        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
         if (a->roofline.len)
             ks_json_set_str(j, "roofline", ks_str_cstr(&a->roofline));
-        ks_json_print_pretty(j, &text);
-        fputs(ks_str_cstr(&text), stdout);
+        ks_command_print(j);
         return;
     }
     print_choice(&choices[0], point, a->why);

@@ -18,6 +18,8 @@
 
 #define SIDECAR_END ".kscc.json"
 
+static struct ks_json *files; /* with --json: what was looked at */
+
 struct check {
     struct ks_arena arena;
     const struct ks_settings *settings;
@@ -26,6 +28,7 @@ struct check {
     struct ks_policies policies;
     struct ks_store store; /* dir NULL: none */
     struct ks_args keys;
+    struct ks_json *entries; /* with --json */
 };
 
 static bool read_contracts(struct check *c, struct ks_contract **ret, size_t *ret_n)
@@ -157,7 +160,28 @@ static bool check_entry(struct check *c, const struct ks_contract *contract)
                c->path, stale, contract->entry);
         ok = false;
     }
+    if (c->entries) {
+        struct ks_json *e = ks_json_object();
+        ks_json_set_str(e, "entry", contract->entry);
+        ks_json_set_str(e, "policy", ks_policy_text(policy));
+        ks_json_set_str(e, "certificate", current && ok ? "good" : !ok && !stale ? "bad" : stale ? "of another text" : "none");
+        ks_json_set_bool(e, "ok", ok);
+        ks_json_push(c->entries, e);
+    }
     return ok;
+}
+
+/* entries may be NULL; taken over. */
+static void add_file(const char *path, bool ok, struct ks_json *entries)
+{
+    if (!files)
+        return;
+    struct ks_json *f = ks_json_object();
+    ks_json_set_str(f, "file", path);
+    ks_json_set_bool(f, "ok", ok);
+    if (entries)
+        ks_json_set(f, "entries", entries);
+    ks_json_push(files, f);
 }
 
 static void check_init(struct check *c, const struct ks_settings *s, const char *path)
@@ -182,14 +206,17 @@ static bool check_file(const struct ks_settings *s, const char *path)
     struct ks_err err;
     size_t n = 0;
     check_init(&c, s, path);
+    c.entries = files ? ks_json_array() : NULL;
     bool ok = ks_file_read(path, KS_MAX_SOURCE_BYTES, &c.text, &err) == KS_OK;
     if (!ok)
         ks_say_error(&err);
     ok = ok && read_contracts(&c, &contracts, &n) && read_policies(&c);
-    if (ok)
+    bool readable = ok;
+    if (readable)
         open_store(&c);
-    for (size_t i = 0; ok && i < n; i++)
-        ok = check_entry(&c, &contracts[i]);
+    for (size_t i = 0; readable && i < n; i++)
+        ok &= check_entry(&c, &contracts[i]);
+    add_file(path, ok, c.entries);
     check_release(&c);
     return ok;
 }
@@ -266,11 +293,13 @@ static bool check_stored(const struct ks_settings *s, const char *store, const c
     if (ks_file_check_plain(ks_str_cstr(&certificate), &err) != KS_OK ||
         ks_json_read_file(ks_str_cstr(&certificate), &j, &err) != KS_OK) {
         ks_say_error(&err);
+        add_file(ks_str_cstr(&certificate), false, NULL);
         return false;
     }
     unit_of(store, j, &unit);
-    return check_stored_key(s, store, key, ks_str_cstr(&unit), ks_json_get_str(j, "entry", "")) &&
-           (!ks_file_exists(ks_str_cstr(&unit)) || check_once(s, ks_str_cstr(&unit), seen));
+    bool ok = check_stored_key(s, store, key, ks_str_cstr(&unit), ks_json_get_str(j, "entry", ""));
+    add_file(ks_str_cstr(&certificate), ok, NULL);
+    return ok && (!ks_file_exists(ks_str_cstr(&unit)) || check_once(s, ks_str_cstr(&unit), seen));
 }
 
 /* "attention.kscc.json": the unit beside it; one without a unit says nothing about anything. */
@@ -303,9 +332,14 @@ int ks_cmd_check(char *const *argv)
     ks_args_init(&seen);
     if (!ks_command_args(argv, &s, &words))
         return 2;
+    bool json = ks_command_flag(&words, "--json");
     if (words.n == 0)
         return ks_command_usage(argv[0]);
+    files = json ? ks_json_array() : NULL;
     for (size_t i = 0; i < words.n; i++)
         ok &= check_word(&s, words.v[i], &seen);
+    if (json)
+        ks_command_print(files);
+    ks_json_free(files);
     return ok ? 0 : 1;
 }

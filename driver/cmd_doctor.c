@@ -19,19 +19,41 @@
 #define WHOLE "the installation is not whole: install kscc again, or './bootstrap build' in a clone of it"
 
 static int n_missing;
+static struct ks_json *findings; /* with --json */
+
+static void add_finding(bool ok, bool needed, const char *what, const char *detail, const char *mend)
+{
+    struct ks_json *f = ks_json_object();
+    ks_json_set_str(f, "what", what);
+    ks_json_set_bool(f, "ok", ok);
+    ks_json_set_bool(f, "needed", needed);
+    ks_json_set_str(f, "detail", detail);
+    if (!ok)
+        ks_json_set_str(f, "mend", mend);
+    ks_json_push(findings, f);
+}
 
 /* mend: what to do about it when it is not there. */
-static void line(bool ok, const char *what, const char *detail, const char *mend)
+static void tell(bool ok, bool needed, const char *what, const char *detail, const char *mend)
 {
+    n_missing += needed && !ok;
+    if (findings) {
+        add_finding(ok, needed, what, detail, mend);
+        return;
+    }
     printf("%-4s %-22s %s\n", ok ? "ok" : "--", what, detail);
     if (!ok)
         printf("%27s to mend: %s\n", "", mend);
 }
 
+static void line(bool ok, const char *what, const char *detail, const char *mend)
+{
+    tell(ok, false, what, detail, mend);
+}
+
 static void need(bool ok, const char *what, const char *detail, const char *mend)
 {
-    n_missing += !ok;
-    line(ok, what, detail, mend);
+    tell(ok, true, what, detail, mend);
 }
 
 static void check_nvcc(const struct ks_settings *s, struct ks_toolkit *ret)
@@ -225,8 +247,10 @@ int ks_cmd_doctor(char *const *argv)
     ks_args_init(&words);
     if (!ks_command_args(argv, &s, &words))
         return 2;
+    bool json = ks_command_flag(&words, "--json");
     if (words.n)
         return ks_command_usage("doctor");
+    findings = json ? ks_json_array() : NULL;
     check_nvcc(&s, &toolkit);
     check_analyzer(&toolkit);
     check_devices();
@@ -236,6 +260,13 @@ int ks_cmd_doctor(char *const *argv)
     check_store(&s);
     check_agent(&s);
     ks_toolkit_release(&toolkit);
-    printf("%d of what kscc needs %s missing\n", n_missing, n_missing == 1 ? "is" : "are");
+    if (json) {
+        KS_AUTO_JSON struct ks_json *all = ks_json_object();
+        ks_json_set_i64(all, "missing", n_missing);
+        ks_json_set(all, "findings", findings);
+        ks_command_print(all);
+    } else {
+        printf("%d of what kscc needs %s missing\n", n_missing, n_missing == 1 ? "is" : "are");
+    }
     return n_missing ? 1 : 0;
 }

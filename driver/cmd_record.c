@@ -62,7 +62,6 @@ static void print_summary(const struct ks_json *j)
 static int show(const char *dir, bool json, bool check)
 {
     KS_AUTO_JSON struct ks_json *j = NULL;
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     struct ks_err err;
     size_t n = 0;
     if (ks_recording_summary(dir, &j, &err) != KS_OK || (check && ks_recording_check(dir, &n, &err) != KS_OK)) {
@@ -79,8 +78,7 @@ static int show(const char *dir, bool json, bool check)
     if (check)
         ks_say(KS_SEV_REMARK, "%zu content%s as named [kscc-recorded]", n, n == 1 ? " is" : "s are");
     if (json) {
-        ks_json_print_pretty(j, &text);
-        fputs(ks_str_cstr(&text), stdout);
+        ks_command_print(j);
     } else {
         print_summary(j);
     }

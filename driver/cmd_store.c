@@ -13,6 +13,24 @@
 #include <string.h>
 #include <unistd.h>
 
+static void add_row(const struct ks_index_row *r, void *ctx)
+{
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "key", r->key);
+    ks_json_set_str(j, "unit", r->unit);
+    ks_json_set_str(j, "entry", r->entry);
+    ks_json_set_str(j, "device", r->device);
+    ks_json_set_str(j, "state", r->state);
+    if (r->speedup > 0) {
+        ks_json_set_num(j, "speedup", r->speedup);
+        ks_json_set_num(j, "speedup_lo", r->speedup_lo);
+        ks_json_set_num(j, "speedup_hi", r->speedup_hi);
+        ks_json_set_bool(j, "modelled", r->modelled);
+    }
+    ks_json_set_i64(j, "trials", r->trials);
+    ks_json_push(ctx, j);
+}
+
 static void print_row(const struct ks_index_row *r, void *ctx)
 {
     (void)ctx;
@@ -24,12 +42,31 @@ static void print_row(const struct ks_index_row *r, void *ctx)
     printf("  %lld trial%s\n", (long long)r->trials, ks_plural_s(r->trials));
 }
 
-struct kept_count {
-    int n_bad, n_open; /* n_open: could not be compared here */
+/* What `verify` found: printed as it comes, or kept for JSON. */
+struct verified {
+    bool again;             /* also make kept objects anew */
+    int n_good, n_bad;      /* certificates */
+    int n_kept_bad, n_open; /* kept objects; n_open: could not be compared here */
+    struct ks_json *json;   /* NULL: print */
 };
 
+static void tell(struct verified *v, const char *key, const char *object, bool ok, const char *what)
+{
+    if (!v->json) {
+        printf("%.12s  %s%s%s\n", key, object ? object : "", object ? ": " : "", what);
+        return;
+    }
+    struct ks_json *j = ks_json_object();
+    ks_json_set_str(j, "key", key);
+    if (object)
+        ks_json_set_str(j, "object", object);
+    ks_json_set_bool(j, "ok", ok);
+    ks_json_set_str(j, "text", what);
+    ks_json_push(v->json, j);
+}
+
 /* What a build elsewhere would put in place; `again`: is it what the sources make? */
-static void verify_kept(const struct ks_store *store, const char *key, bool again, struct kept_count *count)
+static void verify_kept(const struct ks_store *store, const char *key, struct verified *v)
 {
     KS_AUTO_ARGS struct ks_args names;
     ks_args_init(&names);
@@ -40,47 +77,62 @@ static void verify_kept(const struct ks_store *store, const char *key, bool agai
         char hash[65];
         bool covered = ks_kept_covered(store, key, names.v[i], &err) == KS_OK;
         enum ks_code code = ks_kept_check(store, key, names.v[i], &record, hash, NULL, &err);
-        if (code == KS_OK && covered && again)
+        if (code == KS_OK && covered && v->again)
             code = ks_remake_check(store, key, names.v[i], hash, &err);
         if (code != KS_OK)
-            printf("%.12s  %s: %s\n", key, names.v[i], err.message);
+            tell(v, key, names.v[i], false, err.message);
         else if (!covered)
-            printf("%.12s  %s: no approval names it: it is not used\n", key, names.v[i]);
-        else if (again)
-            printf("%.12s  %s: made again, the same\n", key, names.v[i]);
-        count->n_open += code == KS_ERR_BUILD;
-        count->n_bad += code != KS_OK && code != KS_ERR_BUILD;
+            tell(v, key, names.v[i], true, "no approval names it: it is not used");
+        else if (v->again)
+            tell(v, key, names.v[i], true, "made again, the same");
+        v->n_open += code == KS_ERR_BUILD;
+        v->n_kept_bad += code != KS_OK && code != KS_ERR_BUILD;
     }
 }
 
-static int verify(const struct ks_store *store, bool again)
+static void print_verified(const struct verified *v)
+{
+    if (v->json) {
+        KS_AUTO_JSON struct ks_json *all = ks_json_object();
+        ks_json_set_i64(all, "good", v->n_good);
+        ks_json_set_i64(all, "bad", v->n_bad);
+        ks_json_set_i64(all, "kept_bad", v->n_kept_bad);
+        ks_json_set_i64(all, "kept_not_compared", v->n_open);
+        ks_json_set(all, "findings", v->json);
+        ks_command_print(all);
+        return;
+    }
+    printf("%d certificate%s good, %d bad\n", v->n_good, ks_plural_s(v->n_good), v->n_bad);
+    if (v->n_kept_bad)
+        printf("%d kept object%s bad\n", v->n_kept_bad, ks_plural_s(v->n_kept_bad));
+    if (v->n_open)
+        printf("%d kept object%s not compared\n", v->n_open, ks_plural_s(v->n_open));
+}
+
+static int verify(const struct ks_store *store, bool again, bool json)
 {
     KS_AUTO_ARGS struct ks_args keys;
     struct ks_err err;
-    int n_bad = 0, n_good = 0;
-    struct kept_count kept = {0, 0};
+    struct verified v = {.again = again};
     ks_args_init(&keys);
     if (ks_store_keys(store, &keys, &err) != KS_OK) {
         ks_say_error(&err);
         return 1;
     }
+    v.json = json ? ks_json_array() : NULL;
     for (size_t i = 0; i < keys.n; i++) {
         KS_AUTO_JSON struct ks_json *certificate = NULL;
         enum ks_code code = ks_store_certificate(store, keys.v[i], &certificate, &err);
         if (code == KS_OK) {
-            n_good++;
-            verify_kept(store, keys.v[i], again, &kept);
+            v.n_good++;
+            verify_kept(store, keys.v[i], &v);
         } else if (code != KS_ERR_NOT_FOUND) { /* a search without a certificate is no fault */
-            n_bad++;
-            printf("%.12s  %s\n", keys.v[i], err.message);
+            v.n_bad++;
+            tell(&v, keys.v[i], NULL, false, err.message);
         }
     }
-    printf("%d certificate%s good, %d bad\n", n_good, ks_plural_s(n_good), n_bad);
-    if (kept.n_bad)
-        printf("%d kept object%s bad\n", kept.n_bad, ks_plural_s(kept.n_bad));
-    if (kept.n_open)
-        printf("%d kept object%s not compared\n", kept.n_open, ks_plural_s(kept.n_open));
-    return n_bad || kept.n_bad || kept.n_open ? 1 : 0;
+    print_verified(&v);
+    return v.n_bad || v.n_kept_bad || v.n_open ? 1 : 0;
 }
 
 static int said(enum ks_code code, const struct ks_err *err)
@@ -90,11 +142,15 @@ static int said(enum ks_code code, const struct ks_err *err)
     return code != KS_OK;
 }
 
-static int list(const struct ks_store *store)
+static int list(const struct ks_store *store, bool json)
 {
     struct ks_err err;
-    if (ks_index_list(store, print_row, NULL, &err) == KS_OK)
+    KS_AUTO_JSON struct ks_json *rows = ks_json_array();
+    if (ks_index_list(store, json ? add_row : print_row, rows, &err) == KS_OK) {
+        if (json)
+            ks_command_print(rows);
         return 0;
+    }
     ks_say(KS_SEV_ERROR, "%s ('kscc store rebuild' makes it anew from the results) [kscc-i-o]", err.message);
     return 1;
 }
@@ -176,18 +232,20 @@ int ks_cmd_store(char *const *argv)
     ks_args_init(&words);
     if (!ks_command_args(argv, &s, &words))
         return 2;
+    bool json = ks_command_flag(&words, "--json"), again = ks_command_flag(&words, "--rebuild");
     const char *verb = words.n ? words.v[0] : "";
-    bool again = strcmp(verb, "verify") == 0 && ks_command_flag(&words, "--rebuild");
-    verb = words.n ? words.v[0] : "";
+    bool verifies = strcmp(verb, "verify") == 0;
+    if ((again && !verifies) || (json && !verifies && strcmp(verb, "list") != 0))
+        return ks_command_usage("store");
     bool makes = strcmp(verb, "import") == 0; /* also where there is none yet */
     if (makes ? said(ks_store_open(s.dir ? s.dir : ".kscc", &store, &err), &err) : !ks_command_store(&s, &store))
         return 1;
     int status = strcmp(verb, "gc") == 0                        ? gc(&store, &words)
                  : strcmp(verb, "export") == 0                  ? export_keys(&store, &words)
                  : makes                                        ? import(&store, &words)
-                 : words.n == 1 && strcmp(verb, "list") == 0    ? list(&store)
+                 : words.n == 1 && strcmp(verb, "list") == 0    ? list(&store, json)
                  : words.n == 1 && strcmp(verb, "rebuild") == 0 ? rebuild(&store)
-                 : words.n == 1 && strcmp(verb, "verify") == 0  ? verify(&store, again)
+                 : words.n == 1 && verifies                     ? verify(&store, again, json)
                                                                 : ks_command_usage("store");
     ks_store_close(&store);
     return status;

@@ -5,6 +5,7 @@
 #include "driver/commands.h"
 #include "driver/say.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,13 @@ bool ks_command_args(char *const *argv, struct ks_settings *ret, struct ks_args 
     if (code != KS_OK)
         ks_say_error(&err);
     return code == KS_OK;
+}
+
+void ks_command_print(const struct ks_json *j)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_json_print_pretty(j, &text);
+    fputs(ks_str_cstr(&text), stdout);
 }
 
 bool ks_command_flag(struct ks_args *words, const char *flag)

@@ -3,6 +3,7 @@
 
 /* Arguments of a command: kscc's own switches, then words. */
 
+#include "base/json.h"
 #include "driver/options.h"
 #include "driver/store.h"
 
@@ -17,6 +18,8 @@ int64_t ks_command_size(const char *text);
 /* Runs `program` with our own streams, its stdout on stdout_fd where that is not -1; a bad end is said as a warning that goes on
  * with `kept`.  Its status, 128 + the signal as shells have it; -1: it could not be run. */
 int ks_command_run(char *const *program, int stdout_fd, const char *kept, struct ks_err *err);
+/* A command's answer as JSON, on stdout. */
+void ks_command_print(const struct ks_json *j);
 /* Prints the command's usage; returns 2. */
 int ks_command_usage(const char *name);
 /* Opens the store that --kscc-dir names, or .kscc in the current folder.  False: said. */

@@ -1,6 +1,7 @@
 #include "driver/trace_replay.h"
 
 #include "base/hash.h"
+#include "driver/command_args.h"
 #include "driver/opened.h"
 #include "driver/say.h"
 #include "driver/stop.h"
@@ -104,14 +105,12 @@ static void print_result(const struct replay *r, bool json)
         return;
     }
     KS_AUTO_JSON struct ks_json *j = ks_json_object();
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_json_set_str(j, "trace", r->trace.path);
     ks_json_set(j, "device", ks_json_copy(r->judge.device));
     ks_json_set_i64(j, "accepted", r->n);
     ks_json_set_i64(j, "hold", r->n_hold);
     ks_json_set(j, "edits", ks_json_copy(r->results));
-    ks_json_print_pretty(j, &text);
-    fputs(ks_str_cstr(&text), stdout);
+    ks_command_print(j);
 }
 
 static int run(struct replay *r, const char *trace, bool json)

@@ -15,6 +15,18 @@ for what in nvcc objcopy ld nm readelf diff store agent; do grep -qE "^-- +$what
 grep -A1 -E '^-- +objcopy' out | grep -q 'to mend: install binutils' || fail "objcopy: $(cat out)"
 grep -q 'KSCC_NVCC=' out || fail "nothing about nvcc"
 mended
+cp out text
+run env PATH="$PWD/fewer" KSCC_AGENT=http KSCC_DIR=/dev/null/store KSCC_NVCC=/nowhere/nvcc "$KSCC" doctor --json
+expect_status 1
+python3 - <<'P' || fail "doctor --json is not what doctor says"
+import json, re
+j = json.load(open("out")); text = open("text").read()
+said = re.findall(r"^(ok|--) +(\S.*?)(?: {2,}| (?=/)|$)", text, re.M)
+assert [f["ok"] for f in j["findings"]] == [s[0] == "ok" for s in said]
+assert all(f["what"] in text and f["detail"] in text and (f["ok"] or f["mend"] in text) for f in j["findings"])
+assert j["missing"] == sum(f["needed"] and not f["ok"] for f in j["findings"]) == int(re.findall(r"^(\d+) of what", text, re.M)[0]) > 0
+P
+cp text out
 # What is said must be what a worker reports of itself.
 "$(dirname "$KSCC")/kscc-worker" --probe >probe.json
 for name in user pid net ipc uts mount; do

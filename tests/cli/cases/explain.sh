@@ -12,6 +12,9 @@ for id in $(cat used); do
   [ "$(wc -l <out)" = 3 ] || fail "$id: $(cat out)"
 done
 run "$KSCC" explain '[kscc-contract]'; expect_status 0; head -1 out | grep -qx kscc-contract || fail "in brackets"
+run "$KSCC" explain --json; expect_status 0
+python3 -c 'import json; a = json.load(open("out")); assert [e["id"] for e in a] == ["kscc-" + l.strip() for l in open("known")] and all(e["meaning"] and e["remedy"] for e in a)' || fail "explain --json"
+run "$KSCC" explain --json contract; expect_status 0; python3 -c 'import json; assert json.load(open("out"))["id"] == "kscc-contract"' || fail "explain --json ID"
 run "$KSCC" explain nonsense; expect_status 1; expect_err "[kscc-not-found]"
 run "$KSCC" explain a b; expect_status 2
 # every call that says something ends with an id, or leaves it to an error's own; the lint itself is tried on calls without one

@@ -47,3 +47,7 @@ for page in kscc.1 "$(dirname "$KSCC")"/../help/man*/*; do
   groff -I "$(dirname "$page")/.." -t -man -ww -W break -rLL=140n -z -Tutf8 "$page" 2>warnings
   [ ! -s warnings ] || fail "$page: $(head -3 warnings)"
 done
+# --json everywhere: each command that tells something, but for those that ask a person, run something, or say JSON or a diff or a manual anyway
+sed -nE 's/^X\("([a-z-]+)", ks_cmd\w+, "(([^"\\]|\\.)*)".*/\1 \2/p' "$SRC/driver/commands.def" | grep -v -- --json | cut -d' ' -f1 >silent
+printf '%s\n' approve bench-harness help interactive mcp memory optimize revoke run shim >allowed
+expect_same silent allowed

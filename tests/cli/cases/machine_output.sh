@@ -77,6 +77,19 @@ assert failure.get("type") == verdicts[0]["gate"] and verdicts[0]["reason"] in f
 assert '& "more" <here>' in cases[0].get("name"), cases[0].get("name")
 P
 python3 junit.py >py.out 2>&1 || { fail "JUnit"; tail -5 py.out; head -20 junit.xml; }
+# what a store holds and what a commit would ship
+for words in 'list' 'verify'; do run "$KSCC" store --json $words; expect_status 0; cp out store-$words.json; done
+run "$KSCC" check --json unit.cu; expect_status 1; cp out check.json
+cat >store.py <<'P'
+import json, os
+report, rows, verified, checked = (json.load(open(f)) for f in ("report.json", "store-list.json", "store-verify.json", "check.json"))
+assert len(rows) == 1 and rows[0]["key"] == report["key"] and rows[0]["entry"] == "scale_shift" and rows[0]["state"] == "certified" and rows[0]["modelled"]
+assert abs(rows[0]["speedup"] - report["speedup"]["estimate"]) < 1e-6 and rows[0]["trials"] == 2
+assert verified["good"] == 1 and verified["bad"] == verified["kept_bad"] == 0 and all(f["key"] == report["key"] and f["ok"] for f in verified["findings"])
+assert checked == [{"file": "unit.cu", "ok": False, "entries": [{"entry": "scale_shift", "policy": "explore", "certificate": "bad", "ok": False}]}], checked
+P
+python3 store.py >py.out 2>&1 || { fail "JSON of a store"; tail -5 py.out; }
+run "$KSCC" store gc --json; expect_status 2
 # counters
 run "$KSCC" --kscc-dir=counted -c unit.cu -o unit.o; run "$KSCC" --kscc-dir=counted --version
 run "$KSCC" stats --prometheus --kscc-dir=counted; expect_status 0; cp out metrics

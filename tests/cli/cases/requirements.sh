@@ -8,7 +8,7 @@ for name in $(grep '^| R-' $list | grep -oE '`[a-z]+\.[A-Za-z0-9_]+(:[a-z0-9_]+)
   unit.*:*) file=${name#unit.}; grep -q "^TEST(${name#*:})" "tests/unit/${file%%:*}.c" ;;
   unit.*) [ -e "tests/unit/${name#unit.}.c" ] ;;
   zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;; # its tests have the name, or the name with what part they are
-  fuzz.*) [ -e "tests/fuzz/fuzz_${name#fuzz.}.c" ] ;;
+  fuzz.*) [ -e "tests/fuzz/fuzz_${name#fuzz.}.c" ] || grep -q "NAME $name " tests/fuzz/CMakeLists.txt ;;
   recheck.*) [ -e "tests/recheck/${name#recheck.}.cpp" ] ;;
   emulated.*) [ -e "tests/emulated/test_${name#emulated.}.c" ] || grep -q "NAME $name " tests/emulated/CMakeLists.txt ;;
   *) grep -q "NAME $name " "tests/${name%%.*}/CMakeLists.txt" ;;
