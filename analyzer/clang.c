@@ -125,9 +125,12 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
 /* Errors of clang that nvcc does not share: they say nothing about the user's text. */
 static bool is_clang_only(const char *text)
 {
-    static const char *const phrases[] = {
-        "invalid input constraint 'C' in asm", "invalid % escape in inline assembly string", "reference to __host__ function",
-        "initialization is not supported for __shared__ variables", "variable-sized object may not be initialized"};
+    static const char *const phrases[] = {"invalid input constraint 'C' in asm",
+                                          "invalid % escape in inline assembly string",
+                                          "invalid operand number in inline asm string",
+                                          "reference to __host__ function",
+                                          "initialization is not supported for __shared__ variables",
+                                          "variable-sized object may not be initialized"};
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
         if (strstr(text, phrases[i]))
             return true;

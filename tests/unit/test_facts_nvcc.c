@@ -45,6 +45,7 @@ TEST(errors_of_clang_alone_are_not_the_users)
                    "}\n"
                    "__global__ void text(int *x) { asm volatile(\"// %0\" :: \"C\"(\"add\")); x[0] = 1; }\n"
                    "__global__ void rank(int *x) { int r; asm(\"mov.u32 %0, %clusterid.x;\" : \"=r\"(r)); x[0] = r; }\n"
+                   "template <int N> __device__ void never(int x) { asm(\"mov.u32 %0, %5;\" :: \"r\"(x)); }\n"
                    "void lengths(int n) { int a[n] = {0}; (void)a; }\n");
     CHECK_INT(u.code, KS_OK);
     print_diags(&u);
