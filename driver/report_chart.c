@@ -305,9 +305,17 @@ static void trial_strokes(struct ks_html *h, const struct ks_json *trials, size_
     }
 }
 
-static void draw_point(struct ks_html *h, const struct ks_json *p, double y, double longest_ns)
+/* The trials' own, or that of the profile, which is of one point. */
+static double roofline_of(const struct ks_json *report, const struct ks_json *p)
 {
-    double roofline = ks_json_get_num(p, "roofline_ns", 0), candidate = ks_json_get_num(p, "candidate_ns", 0);
+    const struct ks_json *r = ks_json_get(report, "roofline");
+    bool here = ks_streq(ks_json_get_str(r, "shape", ""), ks_json_get_str(p, "shape", "?"));
+    return ks_json_get_num(p, "roofline_ns", here ? ks_json_get_num(r, "roof_ns", 0) : 0);
+}
+
+static void draw_point(struct ks_html *h, const struct ks_json *report, const struct ks_json *p, double y, double longest_ns)
+{
+    double roofline = roofline_of(report, p), candidate = ks_json_get_num(p, "candidate_ns", 0);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     label(h, "strong", P_LEFT, y + 16, ks_json_get_str(p, "shape", "?"));
     time_bar(h, "reference", "original", y + 24, ks_json_get_num(p, "reference_ns", 0), longest_ns);
@@ -333,7 +341,7 @@ void ks_chart_points(struct ks_html *h, const struct ks_json *report)
         return;
     open_chart(h, "time at each timing point against the roofline", WIDTH, P_ROW * (double)ks_json_len(points));
     for (size_t i = 0; i < ks_json_len(points); i++) {
-        draw_point(h, ks_json_at(points, i), P_ROW * (double)i, longest_ns);
+        draw_point(h, report, ks_json_at(points, i), P_ROW * (double)i, longest_ns);
         trial_strokes(h, ks_json_get(report, "trials"), i, P_ROW * (double)i + 24, longest_ns);
     }
     close_chart(h);

@@ -222,13 +222,16 @@ static void named_sizes(struct ks_html *h, const struct ks_json *sizes)
     for (size_t i = 0; i < ks_json_len(sizes); i++) {
         const struct ks_json *kind = ks_json_at(sizes, i);
         if (ks_json_get(kind, "found"))
-            ks_str_addf(&text, "%s%s: %lld found, %lld call%s",
-                        text.len ? "; " : "sizes that its code led to: ", ks_json_key(kind),
+            ks_str_addf(&text, "%s%s: %lld found, %lld call%s", text.len ? "; " : "", ks_json_key(kind),
                         (long long)ks_json_get_i64(kind, "found", 0), (long long)ks_json_get_i64(kind, "tried", 0),
                         ks_plural_s(ks_json_get_i64(kind, "tried", 0)));
     }
-    if (text.len)
-        ks_html_leaf(h, "div", "dim", ks_str_cstr(&text));
+    if (!text.len)
+        return;
+    ks_html_open(h, "details");
+    ks_html_leaf(h, "summary", NULL, "sizes that its code led to");
+    ks_html_leaf(h, "div", "dim", ks_str_cstr(&text));
+    ks_html_close(h);
 }
 
 static void gate_row(struct ks_html *h, const char *what, const struct ks_json *t)

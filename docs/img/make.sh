@@ -1,16 +1,31 @@
 #!/bin/bash
-# Pictures of a report in headless Chromium: light, dark, and as wide as a phone.  usage: docs/img/make.sh REPORT.html [OUTDIR]
+# Pictures of a report in headless Chromium, each of the whole page: light, dark, and as wide as a phone.
+#
+#   docs/img/make.sh REPORT.html [OUTDIR]
+#   docs/img/make.sh KSCC [OUTDIR]            of a search that it makes itself: README's kernel, on the emulated device
 set -eu
-page=$(realpath "${1:?usage: docs/img/make.sh REPORT.html [OUTDIR]}")
-out=${2:-$(dirname "$0")}
+usage="usage: docs/img/make.sh REPORT.html|KSCC [OUTDIR]"
+page=$(realpath "${1:?$usage}")
+here=$(cd "$(dirname "$0")" && pwd)
+out=${2:-$here}
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { echo "docs/img/make.sh: no Chromium here" >&2; exit 77; }
-shot() { # shot NAME WIDTH HEIGHT OPTION...
-    local name=$1 size=$2,$3
-    shift 3
-    "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size="$size" "$@" --screenshot="$out/$name.png" \
+T=$(mktemp -d) && trap 'rm -rf "$T"' EXIT
+if [ -x "$page" ]; then
+    kscc=$page
+    sed -n '/^```cuda file=norm.cu$/,/^```$/{/^```/d;p}' "$here/../../README.md" >"$T/norm.cu"
+    (cd "$T" && "$kscc" -O-agent --kscc-device=emulated -gencode 'arch=compute_90a,code=[compute_90a,sm_90a]' -c norm.cu -o norm.o && "$kscc" report >report.txt)
+    page=$(ls "$T"/.kscc/objects/*/report.html)
+fi
+shot() { # shot NAME WIDTH OPTION...: the window is made as high as the page, which says so in its title
+    local name=$1 width=$2 high
+    shift 2
+    sed 's|</body>|<script>document.title = "high " + document.documentElement.scrollHeight</script>&|' "$page" >"$T/page.html"
+    high=$("$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size="$width,600" --dump-dom "file://$T/page.html" 2>/dev/null |
+        sed -n 's|.*<title>high \([0-9]*\)</title>.*|\1|p')
+    "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size="$width,${high:-3000}" "$@" --screenshot="$out/$name.png" \
         "file://$page" >/dev/null 2>&1
     [ -s "$out/$name.png" ] || { echo "docs/img/make.sh: no picture $name" >&2; exit 1; }
 }
-shot report-light 1020 1500
-shot report-dark 1020 1500 --blink-settings=preferredColorScheme=0
-shot report-narrow 500 1500
+shot report-light 1020
+shot report-dark 1020 --blink-settings=preferredColorScheme=0
+shot report-narrow 500

@@ -49,6 +49,7 @@ sizes = [t["named_sizes"] for t in trials + r["confirmations"] if t["outcome"] =
 assert len(sizes) == 2 and all(k["tried"] > 0 for k in sizes[1].values()), sizes
 assert all(f"{n}: {k['found']} found, {k['tried']} call" in text for s in sizes for n, k in s.items()), text
 assert f"{r['speedup']['estimate']:.3g}x" in text and "modelled speed-up" in text
+assert p.classes.get("roof", 0) == 1 and "of it" in text and p.classes.get("stroke", 0) == 1, p.classes  # original, result and trials against the roofline
 assert all(q["text"] in text for q in r["questions"]) and "+++ candidate" in text
 assert len(r["layers"]["before"]) > 0 and r["spend"]["wall_s"] > 0
 P
