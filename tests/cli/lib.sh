@@ -80,8 +80,9 @@ candidate() {
 }
 good_candidate() { candidate "$1" 'operator-boundary 1.8 y makes a round trip through memory between two launches' 'if (i < n) y[i] = x[i] * 3.0f + 1.0f;'; }
 agent() { run timeout 300 "$KSCC" -O-agent --kscc-device=emulated "$@"; }
-# For cases that are not about the compilations they make: of each, the headers of the default, C++17, are a third.
-light() { export NVCC_PREPEND_FLAGS=-std=c++14; }
+# For cases that are not about the compilations they make: of each, the headers of the default, C++17, are a third.  Nor about objects
+# that are kept for later builds, unless they say so (`light kept`): of a build that emits, a sixth goes into asking what it was made of.
+light() { export NVCC_PREPEND_FLAGS=-std=c++14; [ "${1:-}" = kept ] || export KSCC_KEPT=off; }
 key_dir() { ls -d .kscc/objects/*/ | head -1; }
 # side.cu: a program that tells by rounding which side a call took: the good candidate fuses x * 3 + 1, the original cannot.
 # Prints "candidate" or "original" for n inside the domain (1000), outside it (5000), and inside with a pointer off by one element.

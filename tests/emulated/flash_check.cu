@@ -40,6 +40,14 @@ static uint16_t from_float(float f, bool bf16)
     return r;
 }
 
+static std::vector<double> to_doubles(const std::vector<uint16_t> &h, bool bf16)
+{
+    std::vector<double> r(h.size());
+    for (size_t i = 0; i < h.size(); i++)
+        r[i] = to_float(h[i], bf16);
+    return r;
+}
+
 struct shape {
     int batch, seqlen_q, seqlen_k, heads_q, heads_kv, head_dim;
     bool bf16, causal, spiky;
@@ -83,28 +91,30 @@ static void check(const shape &c)
     cudaMemcpy(o.data(), dout, nq * 2, cudaMemcpyDeviceToHost);
     cudaMemcpy(lse.data(), dl, lse.size() * 4, cudaMemcpyDeviceToHost);
     double worst = 0, worst_lse = 0;
+    const std::vector<double> q64 = to_doubles(q, c.bf16), k64 = to_doubles(k, c.bf16), v64 = to_doubles(v, c.bf16);
     std::vector<double> p(c.seqlen_k), acc(c.head_dim);
     for (int b = 0; b < c.batch; b++)
         for (int h = 0; h < c.heads_q; h++)
             for (int i = 0; i < c.seqlen_q; i++) {
                 int hk = h / (c.heads_q / c.heads_kv), see = c.causal ? i + 1 + c.seqlen_k - c.seqlen_q : c.seqlen_k;
                 double m = -INFINITY, l = 0;
-                const uint16_t *qr = &q[(((size_t)b * c.seqlen_q + i) * c.heads_q + h) * c.head_dim];
+                const double *qr = &q64[(((size_t)b * c.seqlen_q + i) * c.heads_q + h) * c.head_dim];
                 for (int j = 0; j < see; j++) {
-                    const uint16_t *kr = &k[(((size_t)b * c.seqlen_k + j) * c.heads_kv + hk) * c.head_dim];
-                    double s = 0;
-                    for (int d = 0; d < c.head_dim; d++)
-                        s += (double)to_float(qr[d], c.bf16) * to_float(kr[d], c.bf16);
-                    p[j] = s * a.scale;
+                    const double *kr = &k64[(((size_t)b * c.seqlen_k + j) * c.heads_kv + hk) * c.head_dim];
+                    double s[4] = {0}; /* a head is a multiple of eight */
+                    for (int d = 0; d < c.head_dim; d += 4)
+                        for (int u = 0; u < 4; u++)
+                            s[u] += qr[d + u] * kr[d + u];
+                    p[j] = (s[0] + s[1] + s[2] + s[3]) * a.scale;
                     m = std::fmax(m, p[j]);
                 }
                 std::fill(acc.begin(), acc.end(), 0.0);
                 for (int j = 0; j < see; j++) {
                     double w = std::exp(p[j] - m);
                     l += w;
-                    const uint16_t *vr = &v[(((size_t)b * c.seqlen_k + j) * c.heads_kv + hk) * c.head_dim];
+                    const double *vr = &v64[(((size_t)b * c.seqlen_k + j) * c.heads_kv + hk) * c.head_dim];
                     for (int d = 0; d < c.head_dim; d++)
-                        acc[d] += w * to_float(vr[d], c.bf16);
+                        acc[d] += w * vr[d];
                 }
                 const uint16_t *out = &o[(((size_t)b * c.seqlen_q + i) * c.heads_q + h) * c.head_dim];
                 for (int d = 0; d < c.head_dim; d++) {

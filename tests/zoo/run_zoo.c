@@ -7,8 +7,8 @@
  * KIND is the number of the exploit's kind.  The word `gpu` before the dashes: not on the emulated device; `emulated`: there only
  * (a GPU does not show it); `confirm`: judged as before emission, not in a trial.  Prints one table row each and "N passed, N
  * failed"; KSCC_ZOO_TABLE names a file that gets the table too; KSCC_ZOO_SHARD=K/N: only every N-th candidate, from the K-th on
- * (from 1), of all, or with "honest " or "hostile " before it of those that are to be let in, or rejected.  Hostile ones by
- * themselves are built as C++14, whose headers are lighter than the default's: what is let in is to be let in with those.
+ * (from 1), of all, or with "honest " or "hostile " before it of those that are to be let in, or rejected.  Shards that are not
+ * of honest ones are built as C++14, whose headers are lighter than the default's: what is let in is to be let in with those.
  * KSCC_ZOO_TRIAL_S: the limit of a trial (default 40, on a GPU 20). Usage: run_zoo BIN_DIR NVCC FOLDER [emulated|cuda [ARCH
  * [NAME...]]] */
 #include "harness/session.h"
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
     const char *trial_s = getenv("KSCC_ZOO_TRIAL_S");
     char dialect[] = "-std=c++14", *nvcc[6] = {argv[2], (char[]){"-O2"}};
     size_t n_words = 2;
-    if (strcmp(shard.group, "hostile") == 0)
+    if (getenv("KSCC_ZOO_SHARD") && strcmp(shard.group, "honest") != 0)
         nvcc[n_words++] = dialect;
     nvcc[n_words++] = (char[]){"-c"};
     nvcc[n_words] = path.data;

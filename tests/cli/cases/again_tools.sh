@@ -1,6 +1,6 @@
 # What makes another object without another source: programs that were exchanged, scripts around them, files edited while the build
 # runs.  Nothing of that is taken for the same thing (again.sh has what is in the sources).
-light
+light kept
 unit; good_candidate 1
 echo '#define FACTOR 3.0f' >factor.h
 sed -i 's/#include <cuda_runtime.h>/&\n#include "factor.h"/; s/3\.0f;/FACTOR;/; s/3\.0f + /FACTOR + /' unit.cu cand/1.cu

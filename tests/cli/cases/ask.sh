@@ -1,4 +1,5 @@
 # kscc ask: a question about a unit without an agent, why, and what an answer does to the next one; memories go out, in and together.
+light
 cat >sums.cu <<'F'
 __global__ void sums(const float *x, float *total, int n)
 {

@@ -1,4 +1,5 @@
 # The contract names a parameter that the entry has not: an error with its place, the baseline object.
+light
 unit; sed -i 's/in    x :/in    z :/' unit.cu
 agent -c unit.cu -o unit.o
 expect_status 0

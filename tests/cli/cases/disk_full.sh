@@ -1,5 +1,5 @@
 # No room for the store: said, and the build ends with the baseline object as if nothing had been asked for.
-light
+light kept
 small=$PWD/small
 mkdir small
 unshare -Urm mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null || skip "no file system of our own can be mounted here"

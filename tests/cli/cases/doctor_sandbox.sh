@@ -1,4 +1,5 @@
 # kscc doctor raises every layer of the sandbox and names those that are missing; no control group of a worker is left behind.
+light
 run "$KSCC" doctor
 expect_status 0
 for layer in Landlock seccomp no_new_privs rlimits capabilities namespaces cgroup missing; do

@@ -1,6 +1,7 @@
 # What a candidate takes from operator new, and its variables without a value, hold zeros where it was judged and in the emitted
 # object alike: one that counts its calls there and means to stop working after two hundred never gets to three. And the
 # compiler that builds it for emission is confined as in the trials: a wrapper around nvcc cannot write its log then.
+light
 unit; good_candidate 1
 sed -i 's/n=1..65536/n=1..4096/; s/n=65536/n=4096/' unit.cu cand/1.cu
 cat >counts <<'F'

@@ -1,5 +1,5 @@
 # The object of an approved certificate is put in place in another clone, byte for byte; whatever is touched, it is compiled instead.
-light
+light kept
 unit; good_candidate 1
 mkdir there; mv unit.cu cand there; cd there || exit 1
 agent --kscc-agent=file:cand -MD -MF unit.d -c unit.cu -o unit.o

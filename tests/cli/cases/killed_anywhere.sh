@@ -1,5 +1,5 @@
 # kill -9 of the parent wherever it is: no worker outlives it, no verdict is lost, and the last run finds and emits the same.
-light
+light kept
 unit
 for n in 1 2 3; do candidate $n "compute 1.$n answers wrongly" "if (i < n) y[i] = $n;"; done
 good_candidate 4

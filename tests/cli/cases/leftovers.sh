@@ -1,5 +1,5 @@
 # The scratch folder of a search that was killed is removed by a later one; what is held, young or a link is not.
-light
+light kept
 mkdir tmp victim; echo x >victim/file
 export TMPDIR=$PWD/tmp
 unit; good_candidate 1

@@ -1,5 +1,5 @@
 # The hooks with the real pre-commit on a real repository: what may be committed, and what may not, with the reason.
-light
+light kept
 command -v pre-commit >/dev/null || skip "no pre-commit"
 unit; good_candidate 1
 export HOME=$PWD/home PRE_COMMIT_HOME=$PWD/home/pre-commit GIT_CONFIG_GLOBAL=$PWD/home/gitconfig PATH="$(dirname "$KSCC"):$PATH"

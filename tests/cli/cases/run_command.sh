@@ -1,4 +1,5 @@
 # kscc run: the statuses of a shell, and why a program cannot be emulated.
+light
 run env LD_PRELOAD="$PROGRAM_PRELOAD" "$KSCC" run --kscc-device=emulated -- ./nonexist
 expect_status 127
 expect_err "cannot run './nonexist': No such file or directory"

@@ -1,5 +1,5 @@
 # Signed approvals: with allowed signers, only what one of them signed is emitted; every other case says why.
-light
+light kept
 command -v ssh-keygen >/dev/null || skip "no ssh-keygen"
 unit; good_candidate 1
 for k in alice mallory; do ssh-keygen -q -t ed25519 -N '' -C "$k" -f "$k"; done

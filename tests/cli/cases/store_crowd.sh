@@ -1,7 +1,7 @@
 # CROWD builds at once on one store (12; the issue's 64 by `CROWD=64 tests/cli/run.sh build/bin/kscc . '^store_crowd$'`), while as many
 # others import, collect, approve, take back and export, every fifth build and every seventh of the rest killed with -9: no half record,
 # every object whole, and the store verifies and serves.
-light
+light kept
 crowd=${CROWD:-12}
 unit; good_candidate 1
 agent --kscc-agent=file:cand --kscc-dir=seed -c unit.cu -o unit.o

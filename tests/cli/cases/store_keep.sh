@@ -1,5 +1,5 @@
 # kscc store export, import, gc; approve shows what it is about, revoke takes it back; a shared store below one's own.
-light
+light kept
 unit; good_candidate 1
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "emitted unit.o"

@@ -1,5 +1,5 @@
 # The store cannot be written: a warning, the search goes on, the object is emitted all the same.
-light
+light kept
 unit; good_candidate 1
 agent --kscc-agent=file:cand --kscc-dir=/proc/nowhere -c unit.cu -o unit.o
 expect_status 0

@@ -1,5 +1,5 @@
 # A store that can be read only still answers; what it does not hold is searched with a temporary one.
-light
+light kept
 unit; good_candidate 1
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "emitted unit.o"

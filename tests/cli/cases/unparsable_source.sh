@@ -1,4 +1,5 @@
 # nvcc cannot compile it: nvcc's messages and status. libclang cannot parse it: nvcc's object stays.
+light
 unit; echo 'this is no C++' >>unit.cu
 run "$REAL_NVCC" -c unit.cu -o want.o; want=$status
 agent -c unit.cu -o unit.o
