@@ -18,7 +18,7 @@ static enum ks_code code_of_errno(int os_errno)
                                                                           : KS_ERR_IO;
 }
 
-enum ks_code ks_file_read(const char *path, size_t max_bytes, struct ks_str *out, struct ks_err *err)
+static enum ks_code read_once(const char *path, size_t max_bytes, struct ks_str *out, struct ks_err *err)
 {
     KS_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -45,6 +45,24 @@ enum ks_code ks_file_read(const char *path, size_t max_bytes, struct ks_str *out
     }
     ks_str_addn(out, ks_str_cstr(&text), text.len);
     return KS_OK;
+}
+
+bool ks_file_was_replaced(const struct ks_err *why, int *tries)
+{
+    return why->os_errno == ESTALE && ++*tries < 4;
+}
+
+enum ks_code ks_file_read(const char *path, size_t max_bytes, struct ks_str *out, struct ks_err *err)
+{
+    struct ks_err why = {0};
+    int tries = 0;
+    enum ks_code code;
+    do
+        code = read_once(path, max_bytes, out, &why);
+    while (code != KS_OK && ks_file_was_replaced(&why, &tries));
+    if (code != KS_OK && err)
+        *err = why;
+    return code;
 }
 
 static bool write_all(int fd, const void *data, size_t len)
@@ -152,6 +170,14 @@ enum ks_code ks_dir_make(const char *path, struct ks_err *err)
     struct stat st;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return ks_fail(err, KS_ERR_IO, "cannot make folder '%s': a file of that name exists", path);
+    return KS_OK;
+}
+
+enum ks_code ks_dir_sync(const char *path, struct ks_err *err)
+{
+    KS_AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL)) /* a file system that cannot, has nothing to be told */
+        return ks_fail_errno(err, KS_ERR_IO, "cannot write folder '%s' to disk", path);
     return KS_OK;
 }
 

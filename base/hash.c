@@ -1,5 +1,6 @@
 #include "base/hash.h"
 
+#include "base/file.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ void ks_hash_hex(const void *data, size_t len, char ret_hex[65])
     ks_hash_final_hex(&h, ret_hex);
 }
 
-enum ks_code ks_hash_file_hex(const char *path, char ret_hex[65], struct ks_err *err)
+static enum ks_code hash_once(const char *path, char ret_hex[65], struct ks_err *err)
 {
     KS_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -75,6 +76,19 @@ enum ks_code ks_hash_file_hex(const char *path, char ret_hex[65], struct ks_err 
     }
     ks_hash_final_hex(&h, ret_hex);
     return KS_OK;
+}
+
+enum ks_code ks_hash_file_hex(const char *path, char ret_hex[65], struct ks_err *err)
+{
+    struct ks_err why = {0};
+    int tries = 0;
+    enum ks_code code;
+    do
+        code = hash_once(path, ret_hex, &why);
+    while (code != KS_OK && ks_file_was_replaced(&why, &tries));
+    if (code != KS_OK && err)
+        *err = why;
+    return code;
 }
 
 void ks_random_bytes(void *out, size_t len)

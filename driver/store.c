@@ -143,9 +143,11 @@ enum ks_code ks_store_make(const struct ks_store *s, const char *key, struct ks_
 enum ks_code ks_store_write(const struct ks_store *s, const char *key, const char *name, const char *data, size_t len,
                             struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, dir = KS_STR_INIT;
     ks_store_path(s, key, name, &path);
-    return ks_file_write_atomic(ks_str_cstr(&path), data, len, 0644, err);
+    ks_store_path(s, key, NULL, &dir);
+    KS_TRY(ks_file_write_atomic(ks_str_cstr(&path), data, len, 0644, err));
+    return ks_dir_sync(ks_str_cstr(&dir), err); /* names are on disk in the order in which they were given */
 }
 
 enum ks_code ks_store_write_json(const struct ks_store *s, const char *key, const char *name, const struct ks_json *json,

@@ -1,10 +1,16 @@
 # kscc store export, import, gc; approve shows what it is about, revoke takes it back; a shared store below one's own.
 light kept
 unit; good_candidate 1
-agent --kscc-agent=file:cand -c unit.cu -o unit.o
+# traced COMMAND...: run, and seen to ask nothing of the file system that a network file system lacks (ARCHITECTURE.md)
+strace -o /dev/null true 2>/dev/null && tracing=1
+traced() {
+  [ -n "${tracing:-}" ] || { run "$@"; return; }
+  run strace -f -y -qq -s 0 --seccomp-bpf -e trace=openat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,unlink,link,linkat,mmap,flock,fcntl -A -o calls "$@"
+}
+traced timeout 300 "$KSCC" -O-agent --kscc-device=emulated --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "emitted unit.o"
 key=$(basename "$(key_dir)")
-run "$KSCC" approve "${key:0:12}" </dev/null
+traced "$KSCC" approve "${key:0:12}" </dev/null
 expect_status 0
 grep -q '^+.*3.0f + 1.0f' out || fail "the diff is not shown"
 grep -q 'numerics' out || fail "the gates are not shown"
@@ -13,10 +19,20 @@ run "$KSCC" store export all.tar
 expect_status 0
 run "$KSCC" store export again.tar "${key:0:12}"
 expect_same all.tar again.tar
-run "$KSCC" store import all.tar --kscc-dir=other
+traced "$KSCC" store import all.tar --kscc-dir=other
 expect_status 0
 run "$KSCC" store verify --kscc-dir=other
 expect_status 0
+if [ -n "${tracing:-}" ]; then
+  python3 "$SRC/tests/cli/store_calls.py" .kscc other <calls >asked; [ ! -s asked ] || { fail "the store needs more than a network file system has"; cat asked; }
+  # another machine replaces what is read here
+  cp -r other replaced
+  for f in certificate.json candidate.cu; do
+    run strace -f -qq -o faults -P "replaced/objects/$key/$f" -e trace=read -e inject=read:error=ESTALE:when=1 "$KSCC" store verify --kscc-dir=replaced
+    grep -q ESTALE faults || fail "no fault was injected"; expect_status 0
+    grep -q '1 certificate good, 0 bad' out || { fail "$f was replaced while it was read"; cat out; }
+  done
+fi
 grep -q '1 certificate good, 0 bad' out || { fail "not verified"; cat out; }
 expect_no_file "other/objects/$key/approved.json"
 grep -qx '/index.db\*' other/.gitignore || fail "a new store has no list of what is not committed"
