@@ -225,13 +225,50 @@ static pid_t parent_of(pid_t pid)
     return parent;
 }
 
-/* nvcc puts _HERE_ and _SPACE_ into the environment of its children, and starts them directly or through one shell. */
-bool ks_nvcc_is_parent(void)
+/* A process's words, one after the other with a NUL behind each; at most the first 64 KiB.  Returns how many bytes. */
+static size_t words_of(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, size - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    return n;
+}
+
+/* "nvcc -run": its child may be the program that it made, which may call us as a compiler. */
+static bool runs_programs(pid_t nvcc)
+{
+    char text[1 << 16];
+    size_t n = words_of(nvcc, text, sizeof(text));
+    for (const char *w = text; w < text + n; w += strlen(w) + 1)
+        if (strcmp(w, "-run") == 0 || strcmp(w, "--run") == 0)
+            return true;
+    return false;
+}
+
+/* "sh -c LINE", as nvcc starts programs, with a line that names us: not a program, nor the line of one that became us. */
+static bool is_shell_for(pid_t pid, const char *name)
+{
+    char text[1 << 16];
+    size_t n = words_of(pid, text, sizeof(text)), option = strlen(text) + 1;
+    return option + 3 < n && strcmp(text + option, "-c") == 0 && strstr(text + option + 3, name);
+}
+
+/* nvcc puts _HERE_ and _SPACE_ into the environment of its children, and starts them directly or through one shell.  A script
+ * that stands for the host compiler may lie between. */
+bool ks_nvcc_is_parent(const char *name)
 {
     if (!getenv("_HERE_") || !getenv("_SPACE_"))
         return false;
-    pid_t parent = getppid();
-    return process_is_nvcc(parent) || process_is_nvcc(parent_of(parent));
+    const pid_t parent = getppid();
+    pid_t above = parent;
+    for (int level = 0; level < 3 && above > 1; level++, above = parent_of(above))
+        if (process_is_nvcc(above))
+            return level == 0 || !runs_programs(above) || is_shell_for(parent, name);
+    return false;
 }
 
 char *ks_host_compiler_find(bool cxx)
