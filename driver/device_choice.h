@@ -11,6 +11,7 @@ struct ks_device_chosen {
     int count;                    /* how many of them are here (emulated: 1); elsewhere only the first is used */
     char arch[16];                /* "sm_90a" */
     char host[KS_MAX_HOST_BYTES]; /* where it is, for ssh; "": here */
+    bool batch;                   /* jobs of Slurm; host: what is asked of it */
     char label[320];              /* "emulated sm_90a", "cuda NVIDIA H200 sm_90a": shown, and part of the content key */
 };
 

@@ -9,6 +9,7 @@
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "driver/signature.h"
+#include "driver/stop.h"
 
 #include <string.h>
 
@@ -75,7 +76,11 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
     ks_paths_bin(&bin);
     ks_work_dir_sweep();
     KS_TRY(ks_work_dir_open("kscc-work", &ret->work, err));
-    if (x->device->host[0]) {
+    if (x->device->batch) { /* an original is looked at for as long as a confirmation: four trials, and the way there */
+        int64_t minutes = (int64_t)(u->settings->trial_timeout_s * 4 / 60) + 10;
+        KS_TRY(ks_slurm_new(x->device->host, ks_str_cstr(&bin), minutes, ks_stop_asked, &ret->slurm, err));
+        ret->remote = ks_remote_new(ks_slurm_via(ret->slurm));
+    } else if (x->device->host[0]) {
         KS_TRY(ks_ssh_new(x->device->host, ks_str_cstr(&bin), &ret->ssh, err));
         ret->remote = ks_remote_new(ks_ssh_via(ret->ssh));
     }
@@ -122,6 +127,7 @@ void ks_entry_session_close(struct ks_entry_session *s)
     ks_session_free(s->session);
     ks_remote_free(s->remote);
     ks_ssh_free(s->ssh);
+    ks_slurm_free(s->slurm);
     ks_json_free(s->device);
     ks_json_free(s->profile);
     ks_work_dir_close(&s->work);

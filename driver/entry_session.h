@@ -6,6 +6,7 @@
 
 #include "driver/entry.h"
 #include "driver/work_dir.h"
+#include "harness/remote/slurm.h"
 #include "harness/remote/ssh.h"
 
 /* Content key of an entry: unit, contract, device, gate and its thresholds. */
@@ -19,6 +20,7 @@ struct ks_crew;
 struct ks_entry_session {
     struct ks_work_dir work;
     struct ks_ssh *ssh;       /* of a device that is elsewhere, */
+    struct ks_slurm *slurm;   /* either of them, */
     struct ks_remote *remote; /* and its connection; NULL: the device is here */
     struct ks_session *session;
     struct ks_crew *crew;             /* in its place when several devices judge (crew.h); NULL: the session does */

@@ -1,5 +1,6 @@
 #include "driver/options.h"
 
+#include "harness/remote/slurm.h"
 #include "harness/remote/ssh.h"
 
 #include "driver/policy.h"
@@ -138,12 +139,38 @@ static bool parse_device_ssh(const char *text, struct ks_settings *s)
     return ks_ssh_host_ok(s->device.host);
 }
 
+/* slurm, then NAME=VALUE words and a KIND, behind a colon and between commas. */
+static bool parse_device_slurm(const char *text, struct ks_settings *s)
+{
+    KS_AUTO_STR struct ks_str spec = KS_STR_INIT, word = KS_STR_INIT;
+    bool ok = parse_device_kind("auto", s) && (!*text || ((*text == ':' || *text == ',') && text[1]));
+    for (size_t n; ok && *text; text += n) {
+        n = strcspn(++text, ",");
+        ks_str_clear(&word);
+        ks_str_addn(&word, text, n);
+        if (strchr(ks_str_cstr(&word), '='))
+            ks_str_addf(&spec, "%s%s", spec.len ? "," : "", word.data);
+        else
+            ok = parse_device_kind(ks_str_cstr(&word), s);
+    }
+    s->device.batch = true;
+    return ok && spec.len < sizeof(s->device.host) && ks_slurm_spec_ok(ks_str_cstr(&spec)) &&
+           snprintf(s->device.host, sizeof(s->device.host), "%s", ks_str_cstr(&spec)) >= 0;
+}
+
 static enum ks_code parse_device(const char *text, struct ks_settings *s, struct ks_err *err)
 {
+    bool slurm = ks_str_starts(text, "slurm") && (!text[5] || text[5] == ':' || text[5] == ',');
     s->device.host[0] = '\0';
-    if (ks_str_starts(text, "ssh:") ? parse_device_ssh(text + 4, s) : parse_device_kind(text, s))
+    s->device.batch = false;
+    if (slurm                         ? parse_device_slurm(text + 5, s)
+        : ks_str_starts(text, "ssh:") ? parse_device_ssh(text + 4, s)
+                                      : parse_device_kind(text, s))
         return KS_OK;
-    return ks_fail(err, KS_ERR_USAGE, "expected auto, cuda, emulated, emulated:sm_XX or ssh:HOST[,one of these], got '%s'", text);
+    return ks_fail(err, KS_ERR_USAGE,
+                   "expected auto, cuda, emulated, emulated:sm_XX, ssh:HOST[,one of these] or slurm[:NAME=VALUE,...][,one of "
+                   "these], got '%s'",
+                   text);
 }
 
 static enum ks_code parse_enum(const struct ks_option *o, const char *text, int *ret, struct ks_err *err)

@@ -30,6 +30,7 @@ struct ks_settings {
         enum ks_device_choice choice;
         char arch[16];                /* emulated:sm_XX, "" otherwise */
         char host[KS_MAX_HOST_BYTES]; /* ssh:HOST: `choice` is made among what is there; "": here */
+        bool batch;                   /* slurm: host is what is asked of it, and may be "" */
     } device;
     int64_t n_devices; /* 0: as many as there are */
     const char *agent; /* "builtin", "file:DIR", "http", "command:PRESET" */

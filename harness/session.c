@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #define DEFAULT_TRIAL_TIMEOUT_MS 120000
-#define MAX_BREAKS               3 /* of the connection to a device elsewhere, in one trial */
-#define MAX_PAUSE_S              8 /* before the last attempt to connect again */
 
 static size_t memory_present(void)
 {
@@ -175,19 +173,6 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     return KS_OK;
 }
 
-/* With growing pauses.  Another version, or a program that is not there, is not waited for. */
-static enum ks_code reconnect(struct ks_remote *r, struct ks_err *err)
-{
-    enum ks_code code = KS_OK;
-    for (unsigned pause_s = 0; pause_s <= MAX_PAUSE_S; pause_s = pause_s ? pause_s * 2 : 1) {
-        sleep(pause_s);
-        code = ks_remote_connect(r, err);
-        if (code != KS_ERR_DEVICE)
-            break;
-    }
-    return code;
-}
-
 static enum ks_code session_make(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
 {
     struct ks_session *s = ks_xcalloc(1, sizeof *s);
@@ -208,13 +193,27 @@ static enum ks_code session_make(const struct ks_session_options *opt, struct ks
     return KS_OK;
 }
 
+/* Between two trials nobody has a device that goes by trial. */
+static void remote_rest(struct ks_session *s)
+{
+    if (!s->opt.remote)
+        return;
+    if (ks_remote_is_by_trial(s->opt.remote))
+        ks_arm_stop(&s->base);
+    ks_remote_rest(s->opt.remote);
+}
+
 enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_session **ret_session, struct ks_err *err)
 {
     enum ks_code code = session_make(opt, ret_session, err);
-    for (int breaks = 0; code == KS_ERR_DEVICE && opt->remote && ks_remote_lost(opt->remote) && breaks < MAX_BREAKS; breaks++) {
-        KS_TRY(reconnect(opt->remote, err));
+    for (int breaks = 0; code == KS_ERR_DEVICE && opt->remote && ks_remote_lost(opt->remote); breaks++) {
+        if (breaks == ks_remote_max_breaks(opt->remote) || !ks_remote_met(opt->remote))
+            break;
+        KS_TRY(ks_remote_reconnect(opt->remote, err));
         code = session_make(opt, ret_session, err);
     }
+    if (code == KS_OK && opt->remote)
+        remote_rest(*ret_session);
     return code;
 }
 
@@ -431,9 +430,13 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
                           struct ks_err *err)
 {
     for (int breaks = 0;; breaks++) {
+        if (s->opt.remote) /* the time in a queue is not the trial's */
+            KS_TRY(ks_remote_reconnect(s->opt.remote, err));
         enum ks_code code = trial_once(s, source, len, confirm, ret_verdict, err);
-        if (!s->opt.remote || !ks_remote_lost(s->opt.remote))
+        if (!s->opt.remote || !ks_remote_lost(s->opt.remote)) {
+            remote_rest(s);
             return code;
+        }
         if (code == KS_OK)
             ks_verdict_release(ret_verdict);
         else if (code != KS_ERR_DEVICE)
@@ -441,10 +444,9 @@ static enum ks_code trial(struct ks_session *s, const char *source, size_t len, 
         if (!confirm && code == KS_OK)
             s->n_trials--;
         ks_arm_stop(&s->base);
-        if (breaks == MAX_BREAKS)
+        if (breaks == ks_remote_max_breaks(s->opt.remote))
             return ks_fail(err, KS_ERR_DEVICE, "keep the connection to %s, which broke %d times in one trial: %s",
                            ks_remote_name(s->opt.remote), breaks + 1, ks_remote_lost(s->opt.remote));
-        KS_TRY(reconnect(s->opt.remote, err));
     }
 }
 

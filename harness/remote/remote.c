@@ -3,10 +3,12 @@
 #include "harness/remote/step.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 
 #define CONNECT_MS 120000
 #define GRACE_MS   60000 /* for the way there and back, beyond the step's own limit */
+#define STOP_MS    200
 #define MAX_OBJECT (1ull << 30)
 #define LAST_WORDS 400
 
@@ -23,9 +26,11 @@ struct ks_remote {
     pid_t pid; /* 0: not connected */
     int to_fd, from_fd, words_fd;
     unsigned connection;
+    bool met;
     uint32_t next_lane, next_number;
     struct ks_args sent;         /* hashes of objects that are there */
     char lost[LAST_WORDS + 200]; /* "": not */
+    char card[320];              /* name and architecture of the device of the first worker; "": not known */
 };
 
 struct ks_remote *ks_remote_new(const struct ks_remote_via *via)
@@ -101,7 +106,7 @@ static enum ks_code lose(struct ks_remote *r, struct ks_err *err)
     snprintf(why, sizeof why, "%.150s", err->message);
     fd_close(&r->to_fd);
     if (r->pid > 0 && err->code == KS_ERR_TIMEOUT)
-        kill(-r->pid, SIGKILL);
+        kill(-r->pid, SIGTERM);
     if (r->pid > 0) { /* its last words come with its end */
         struct ks_exit e;
         struct ks_err ignored;
@@ -112,6 +117,21 @@ static enum ks_code lose(struct ks_remote *r, struct ks_err *err)
     disconnect(r);
     snprintf(r->lost, sizeof r->lost, "%s%s%s", why, words[0] ? ": " : "", words);
     return ks_fail(err, KS_ERR_DEVICE, "lost the connection to %s: %s", r->via->name, r->lost);
+}
+
+/* The runner may be long in coming; a person may have thought better of it. */
+static enum ks_code arrival_await(struct ks_remote *r, struct ks_err *err)
+{
+    while (r->via->stop) {
+        struct pollfd p = {.fd = r->from_fd, .events = POLLIN};
+        if (poll(&p, 1, STOP_MS) > 0)
+            break;
+        if (r->via->stop()) {
+            disconnect(r);
+            return ks_fail(err, KS_ERR_INTERRUPTED, "reach %s: stopped while it was waited for", r->via->name);
+        }
+    }
+    return KS_OK;
 }
 
 static enum ks_code frame_exchange(struct ks_remote *r, enum ks_step_kind kind, uint32_t lane, const struct ks_str *payload,
@@ -126,6 +146,8 @@ static enum ks_code frame_exchange(struct ks_remote *r, enum ks_step_kind kind, 
         return lose(r, err);
     if (kind == KS_STEP_OBJECT)
         return KS_OK;
+    if (kind == KS_STEP_HEAD)
+        KS_TRY(arrival_await(r, err));
     int64_t deadline_ns = ks_clock_ns() + (timeout_ms + GRACE_MS) * 1000000;
     if (ks_frame_recv(r->from_fd, deadline_ns, &f, answer, &end, err) != KS_OK)
         return lose(r, err);
@@ -185,13 +207,54 @@ enum ks_code ks_remote_connect(struct ks_remote *r, struct ks_err *err)
     r->connection++;
     r->next_lane = r->next_number = 0;
     ks_str_add(&hello, ks_step_version());
-    if (frame_exchange(r, KS_STEP_HEAD, 0, &hello, CONNECT_MS - GRACE_MS, &answer, err) != KS_OK)
+    int64_t connect_ms = r->via->connect_ms ? r->via->connect_ms : CONNECT_MS;
+    if (frame_exchange(r, KS_STEP_HEAD, 0, &hello, connect_ms - GRACE_MS, &answer, err) == KS_ERR_INTERRUPTED)
+        return KS_ERR_INTERRUPTED;
+    if (r->lost[0])
         return ks_fail(err, KS_ERR_DEVICE, "reach %s: %s", r->via->name, r->lost);
     if (ks_step_version_check(ks_str_cstr(&answer), answer.len, err) != KS_OK) {
         disconnect(r);
         return ks_wrap(err, "%s", r->via->name);
     }
+    r->met = true;
     return KS_OK;
+}
+
+/* Another version, or a program that is not there, is not waited for. */
+enum ks_code ks_remote_reconnect(struct ks_remote *r, struct ks_err *err)
+{
+    enum ks_code code = KS_OK;
+    unsigned max_s = r->via->max_pause_s ? (unsigned)r->via->max_pause_s : 8;
+    for (unsigned pause_s = 0; pause_s <= max_s; pause_s = pause_s ? pause_s * 2 : 1) {
+        sleep(pause_s);
+        if (pause_s && r->via->stop && r->via->stop())
+            return ks_fail(err, KS_ERR_INTERRUPTED, "reach %s: stopped while it was waited for", r->via->name);
+        code = ks_remote_connect(r, err);
+        if (code != KS_ERR_DEVICE)
+            break;
+    }
+    return code;
+}
+
+int ks_remote_max_breaks(const struct ks_remote *r)
+{
+    return r->via->max_breaks ? r->via->max_breaks : 3;
+}
+
+bool ks_remote_met(const struct ks_remote *r)
+{
+    return r->met;
+}
+
+bool ks_remote_is_by_trial(const struct ks_remote *r)
+{
+    return r->via->by_trial;
+}
+
+void ks_remote_rest(struct ks_remote *r)
+{
+    if (r->via->by_trial && r->pid > 0)
+        disconnect(r);
 }
 
 /* ---- lanes ---------------------------------------------------------------------------------------------------------- */
@@ -227,6 +290,23 @@ static enum ks_code step(struct ks_lane *l, enum ks_step_kind kind, const struct
     return lose(l->remote, err);
 }
 
+/* Times of two kinds of cards are no measure of each other: what came on another one than the first is void. */
+static enum ks_code card_check(struct ks_remote *r, const struct ks_str *device_text, struct ks_err *err)
+{
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    char card[sizeof r->card];
+    struct ks_err ignored;
+    if (ks_json_parse(ks_str_cstr(device_text), device_text->len, "device", &j, &ignored) != KS_OK)
+        return KS_OK; /* whoever wants to know more of it says so */
+    snprintf(card, sizeof card, "%.200s %.100s", ks_json_get_str(j, "name", ""), ks_json_get_str(j, "arch", ""));
+    if (!r->card[0])
+        memcpy(r->card, card, sizeof card);
+    if (strcmp(r->card, card) == 0)
+        return KS_OK;
+    ks_fail(err, KS_ERR_DEVICE, "the device is another one, '%.60s' and not '%.60s'", card, r->card);
+    return lose(r, err);
+}
+
 enum ks_code ks_lane_start(struct ks_lane *l, const struct ks_worker_options *opt, struct ks_str *ret_device_text,
                            struct ks_err *err)
 {
@@ -245,7 +325,8 @@ enum ks_code ks_lane_start(struct ks_lane *l, const struct ks_worker_options *op
     if (start->hello.runtime_path[0])
         snprintf(start->hello.runtime_path, sizeof start->hello.runtime_path, "%s", KS_STEP_RUNTIME);
     ks_str_addn(&payload, start, sizeof *start);
-    return step(l, KS_STEP_START, &payload, opt->timeout_ms, NULL, 0, res, ret_device_text, err);
+    KS_TRY(step(l, KS_STEP_START, &payload, opt->timeout_ms, NULL, 0, res, ret_device_text, err));
+    return card_check(r, ret_device_text, err);
 }
 
 static enum ks_code object_send(struct ks_remote *r, char *path, size_t size, struct ks_err *err)

@@ -19,6 +19,11 @@ struct ks_remote_via {
     void *context;
     /* Makes sure that the runner's program is there; appends the words that start it.  Called for each connection. */
     enum ks_code (*command)(void *context, struct ks_args *out, struct ks_err *err);
+    int64_t connect_ms; /* for the first answer; 0: two minutes */
+    bool by_trial;      /* a connection is for one trial, and is closed when it has its verdict */
+    int max_breaks;     /* that one trial may see; 0: 3 */
+    int max_pause_s;    /* between two attempts to connect; 0: 8 */
+    bool (*stop)(void); /* asked while a first answer is waited for; NULL: nobody stops */
 };
 
 /* Borrows `via`.  Connects at the first step. */
@@ -30,6 +35,14 @@ KS_NODISCARD enum ks_code ks_remote_connect(struct ks_remote *r, struct ks_err *
 /* Whether the connection broke since the last ks_remote_connect(), and how; NULL: it did not. */
 const char *ks_remote_lost(const struct ks_remote *r);
 const char *ks_remote_name(const struct ks_remote *r);
+/* Connects with growing pauses between attempts.  Errors: as ks_remote_connect; KS_ERR_INTERRUPTED. */
+KS_NODISCARD enum ks_code ks_remote_reconnect(struct ks_remote *r, struct ks_err *err);
+int ks_remote_max_breaks(const struct ks_remote *r);
+/* A trial has its verdict: a connection by trial is closed. */
+void ks_remote_rest(struct ks_remote *r);
+/* Whether a runner has ever answered. */
+bool ks_remote_met(const struct ks_remote *r);
+bool ks_remote_is_by_trial(const struct ks_remote *r);
 
 /* client.c's: one lane.  shm is the parent's copy of the shared memory. */
 struct ks_lane {

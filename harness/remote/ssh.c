@@ -1,7 +1,7 @@
 #include "harness/remote/ssh.h"
 
+#include "harness/remote/worker_files.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/process.h"
 
 #include <ctype.h>
@@ -15,10 +15,9 @@
 #define MAX_WORDS 400
 
 struct ks_ssh {
-    char *host, *name, *root; /* root: the folder above bin/ */
-    char *runtime;            /* relative to root; NULL: not there */
-    char *control;            /* ControlPath; NULL: connections are not shared */
-    char key[65];             /* of what is copied */
+    char *host, *name;
+    char *control; /* ControlPath; NULL: connections are not shared */
+    struct ks_worker_files files;
     struct ks_remote_via via;
 };
 
@@ -78,7 +77,8 @@ static enum ks_code present(const struct ks_ssh *s, bool *ret, struct ks_err *er
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
     ks_args_init(&a);
     ssh_words(s, &a);
-    ks_args_addf(&a, CACHE "if test -x \"$d/%s/bin/kscc-worker\"; then echo kscc-present; else echo kscc-absent; fi", s->key);
+    ks_args_addf(&a, CACHE "if test -x \"$d/%s/bin/kscc-worker\"; then echo kscc-present; else echo kscc-absent; fi",
+                 s->files.key);
     KS_TRY(run(s, a.v, "reach", CALL_MS, &out, err));
     *ret = strstr(ks_str_cstr(&out), "kscc-present") != NULL; /* a login script may print, too */
     if (!*ret && !strstr(ks_str_cstr(&out), "kscc-absent"))
@@ -98,12 +98,13 @@ static enum ks_code copy(const struct ks_ssh *s, struct ks_err *err)
                  "set -e; umask 077; " CACHE "mkdir -p \"$d\"; t=$(mktemp -d \"$d/new.XXXXXX\"); trap 'rm -rf \"$t\"' EXIT; "
                  "tar -xf - -C \"$t\"; chmod 700 \"$t/bin/kscc-worker\"; test -e \"$d/%s\" || mv -T \"$t\" \"$d/%s\"; "
                  "echo kscc-copied",
-                 s->key, s->key);
+                 s->files.key, s->files.key);
     ks_args_quote(&quoted, ssh.v);
     /* set -o pipefail is not every shell's: what counts is what the far end says */
     ks_args_add_all(&a, (char *const[]){"sh", "-c", NULL});
     ks_args_addf(&a, "tar -C \"$1\" -cf - bin/kscc-worker ${2:+\"$2\"} | %s", quoted.data);
-    ks_args_add_all(&a, (char *const[]){"sh", s->root, s->runtime ? s->runtime : "", NULL});
+    ks_args_add_all(&a,
+                    (char *const[]){"sh", s->files.root, (char *)(uintptr_t)(s->files.runtime ? s->files.runtime : ""), NULL});
     KS_TRY(run(s, a.v, "copy the worker to", COPY_MS, &out, err));
     if (!strstr(ks_str_cstr(&out), "kscc-copied"))
         return ks_fail(err, KS_ERR_DEVICE, "copy the worker to %s: it does not say that it has it", s->name);
@@ -118,7 +119,7 @@ static enum ks_code worker_words(const struct ks_ssh *s, const char *word, struc
     if (!there)
         KS_TRY(copy(s, err));
     ssh_words(s, out);
-    ks_args_addf(out, CACHE "exec \"$d/%s/bin/kscc-worker\" %s", s->key, word);
+    ks_args_addf(out, CACHE "exec \"$d/%s/bin/kscc-worker\" %s", s->files.key, word);
     return KS_OK;
 }
 
@@ -159,48 +160,22 @@ static char *control_path(void)
     return ks_str_detach(&dir, NULL);
 }
 
-static enum ks_code key_make(struct ks_ssh *s, struct ks_err *err)
-{
-    const char *const files[] = {"bin/kscc-worker", s->runtime};
-    struct ks_hash h;
-    ks_hash_init(&h);
-    for (size_t i = 0; i < 2 && files[i]; i++) {
-        char hex[65];
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-        ks_path_join(&path, s->root, files[i]);
-        KS_TRY(ks_hash_file_hex(path.data, hex, err));
-        ks_hash_update_field(&h, hex, 64);
-    }
-    ks_hash_final_hex(&h, s->key);
-    return KS_OK;
-}
-
 enum ks_code ks_ssh_new(const char *host, const char *bin_dir, struct ks_ssh **ret, struct ks_err *err)
 {
-    static const char *const runtimes[] = {"lib/emulated/libcudart.so.13", "lib/kscc/emulated/libcudart.so.13"};
     KS_AUTO_FREE char *program = NULL;
-    KS_AUTO_STR struct ks_str root = KS_STR_INIT, name = KS_STR_INIT, path = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str name = KS_STR_INIT;
+    struct ks_worker_files files;
     if (!ks_ssh_host_ok(host))
         return ks_fail(err, KS_ERR_USAGE, "use '%s' as a host", host);
     KS_TRY(ks_path_search("ssh", &program, err));
-    ks_path_dir(&root, bin_dir);
+    KS_TRY(ks_worker_files_find(bin_dir, &files, err));
     ks_str_addf(&name, "ssh:%s", host);
     struct ks_ssh *s = ks_xcalloc(1, sizeof *s);
     s->host = ks_xstrdup(host);
     s->name = ks_str_detach(&name, NULL);
-    s->root = ks_str_detach(&root, NULL);
-    for (size_t i = 0; i < 2 && !s->runtime; i++) {
-        ks_path_join(&path, s->root, runtimes[i]);
-        if (ks_file_exists(path.data))
-            s->runtime = ks_xstrdup(runtimes[i]);
-    }
+    s->files = files;
     s->control = control_path();
-    s->via = (struct ks_remote_via){s->name, s, via_command};
-    enum ks_code code = key_make(s, err);
-    if (code != KS_OK) {
-        ks_ssh_free(s);
-        return code;
-    }
+    s->via = (struct ks_remote_via){.name = s->name, .context = s, .command = via_command};
     *ret = s;
     return KS_OK;
 }
@@ -211,8 +186,7 @@ void ks_ssh_free(struct ks_ssh *s)
         return;
     free(s->host);
     free(s->name);
-    free(s->root);
-    free(s->runtime);
+    ks_worker_files_release(&s->files);
     free(s->control);
     free(s);
 }

@@ -1,12 +1,14 @@
 #include "harness/worker/words.h"
 
 #include "harness/remote/relay.h"
+#include "harness/remote/slurm.h"
 #include "harness/session.h"
 #include "base/file.h"
 #include "base/json.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,11 +71,17 @@ static enum ks_code word_devices(struct ks_runner *r, const char *self, char **a
     return KS_OK;
 }
 
+static enum ks_code word_slurm(struct ks_runner *r, const char *self, char **args, int n, struct ks_err *err)
+{
+    (void)r, (void)self, (void)n;
+    return ks_slurm_relay(args[0], strtoll(args[1], NULL, 10), args[2], STDIN_FILENO, STDOUT_FILENO, err);
+}
+
 static const struct word words[] = {
-    {"devices", 0, 0, word_devices},
-    {"keep", 1, 1, word_keep},   /* BUNDLE: as serve, and the steps are kept */
-    {"run", 1, 2, word_run},     /* BUNDLE [RESULT] */
-    {"serve", 0, 0, word_serve}, /* steps on stdin, answers on stdout */
+    {"devices", 0, 0, word_devices}, {"keep", 1, 1, word_keep}, /* BUNDLE: as serve, and the steps are kept */
+    {"run", 1, 2, word_run},                                    /* BUNDLE [RESULT] */
+    {"serve", 0, 0, word_serve},                                /* steps on stdin, answers on stdout */
+    {"slurm", 3, 3, word_slurm},                                /* SPEC MINUTES FOLDER: between a parent and a job */
 };
 
 static int word_run_as(const struct word *w, char **args, int n)

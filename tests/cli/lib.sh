@@ -179,3 +179,67 @@ sshd_stop() {
   sshd_drop; kill "$sshd_pid" 2>/dev/null; wait "$sshd_pid" 2>/dev/null; rm -rf "$XDG_RUNTIME_DIR"
 }
 elsewhere() { run timeout 300 "$KSCC" -O-agent --kscc-device=ssh:box,emulated "$@"; }
+
+# slurm_start N: a munged, a slurmctld and N slurmd of ours (nodes n1.. of this machine, partition p), and SLURM_CONF that names them; slurm_node N
+# starts a slurmd, slurm_node_kill N ends one with its jobs, as a machine does.  All are children of this shell and end with slurm_stop.
+slurm_start() {
+  local i host port program
+  for program in munged slurmctld slurmd sbatch squeue scancel; do
+    command -v $program >/dev/null || skip "no $program (packages munge, slurmctld, slurmd, slurm-client)"
+  done
+  [ "$(id -u)" = 0 ] || skip "slurmd wants to be root"
+  mkdir -p slurm/state; host=$(hostname); port=$((20000 + RANDOM % 10000))
+  slurm_run=$(mktemp -d /run/kscc-slurm.XXXXXX); chmod 755 "$slurm_run" # munged wants a place that others cannot write to
+  (umask 077; head -c 1024 /dev/urandom >slurm/munge.key)
+  munged --foreground --force --key-file="$PWD/slurm/munge.key" --socket="$slurm_run/munge" --pid-file="$slurm_run/munge.pid" \
+    --log-file="$PWD/slurm/munge.log" --seed-file="$slurm_run/seed" --num-threads=1 >slurm/munge.out 2>&1 & slurm_pids=$!
+  cat >slurm/slurm.conf <<F
+ClusterName=kscc
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$slurm_run/munge
+StateSaveLocation=$PWD/slurm/state
+SlurmdSpoolDir=$PWD/slurm/spool-%n
+SlurmctldPidFile=$slurm_run/ctld.pid
+SlurmdPidFile=$slurm_run/%n.pid
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout=6
+KillWait=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+NodeName=n[1-$1] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + $1))] CPUs=1 RealMemory=500 State=UNKNOWN
+PartitionName=p Nodes=n[1-$1] Default=YES MaxTime=INFINITE State=UP
+F
+  export SLURM_CONF=$PWD/slurm/slurm.conf
+  for i in $(seq 50); do [ -S "$slurm_run/munge" ] && break; sleep 0.1; done
+  slurmctld -D >slurm/ctld.log 2>&1 & slurm_pids="$slurm_pids $!"
+  for i in $(seq "$1"); do slurm_node "$i"; done
+  for i in $(seq 150); do [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" = "$1" ] && return; sleep 0.1; done
+  fail "the cluster does not come up: $(sinfo 2>&1; tail -n 3 slurm/ctld.log slurm/n1.log)"
+}
+slurm_node() { mkdir -p "slurm/spool-n$1"; slurmd -D -N "n$1" >>"slurm/n$1.log" 2>&1 & echo $! >"slurm/n$1.pid"; }
+slurm_node_kill() {
+  local p pid; pid=$(cat "slurm/n$1.pid")
+  kill -9 "$pid" 2>/dev/null; wait "$pid" 2>/dev/null
+  for p in $(pgrep -x slurmstepd); do grep -q "n$1" "/proc/$p/cmdline" 2>/dev/null && kill -9 "$p" 2>/dev/null; done
+  for p in /proc/[0-9]*; do # the jobs' own
+    grep -qz "^SLURM_CONF=$SLURM_CONF$" "$p/environ" 2>/dev/null && grep -qz "^SLURMD_NODENAME=n$1$" "$p/environ" 2>/dev/null && kill -9 "${p#/proc/}" 2>/dev/null
+  done
+}
+slurm_stop() {
+  local i
+  [ -n "${slurm_run:-}" ] || return 0
+  timeout 5 scancel -u root 2>/dev/null
+  for i in slurm/n*.pid; do kill "$(cat "$i")" 2>/dev/null; wait "$(cat "$i")" 2>/dev/null; done
+  kill $slurm_pids 2>/dev/null; wait $slurm_pids 2>/dev/null
+  rm -rf "$slurm_run"; slurm_run=
+}

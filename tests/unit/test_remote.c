@@ -1,6 +1,8 @@
 /* A runner elsewhere, over pipes: what a worker here would answer; and one that lies, is cut short or speaks another version. */
 #include "harness/remote/remote.h"
 #include "harness/remote/runner.h"
+#include "harness/remote/slurm.h"
+#include "harness/remote/slurm_job.h"
 #include "harness/remote/ssh.h"
 
 #include "base/file.h"
@@ -93,7 +95,7 @@ static enum ks_code open_over(struct fixture *f, struct ks_remote *remote, struc
 TEST(a_session_elsewhere_gives_the_verdict_of_one_here)
 {
     struct between none = {0};
-    struct ks_remote_via via = {"pipes", &none, words};
+    struct ks_remote_via via = {.name = "pipes", .context = &none, .command = words};
     struct ks_remote *remote = ks_remote_new(&via);
     double speedup[2] = {0, 0};
     char hash[2][65] = {"", ""};
@@ -199,7 +201,7 @@ TEST(a_bundle_is_a_trial_as_a_folder)
     ks_path_join(&bundle, dir, "b");
     ks_path_join(&again, dir, "again");
     struct between keep = {.bundle = bundle.data};
-    struct ks_remote_via via = {"a folder", &keep, words};
+    struct ks_remote_via via = {.name = "a folder", .context = &keep, .command = words};
     struct ks_remote *remote = ks_remote_new(&via);
     struct fixture f;
     struct ks_verdict v;
@@ -256,7 +258,7 @@ TEST(an_answer_that_is_none_is_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct between b = {.fault = cases[i].fault, .at = cases[i].at};
-        struct ks_remote_via via = {"pipes", &b, words};
+        struct ks_remote_via via = {.name = "pipes", .context = &b, .command = words};
         struct ks_remote *remote = ks_remote_new(&via);
         struct ks_err err = {0};
         struct ks_worker *w = NULL;
@@ -282,7 +284,7 @@ TEST(a_read_back_without_contents_is_no_answer_and_a_host_that_keeps_lying_ends_
 {
     /* greeting, start, object, load, configuration, preparation, call, then: the read-back, on every connection */
     struct between b = {.fault = "nothing", .at = 7};
-    struct ks_remote_via via = {"pipes", &b, words};
+    struct ks_remote_via via = {.name = "pipes", .context = &b, .command = words};
     struct ks_remote *remote = ks_remote_new(&via);
     struct fixture f;
     struct ks_err err = {0};
@@ -365,6 +367,46 @@ TEST(a_host_is_a_host)
     CHECK(ks_ssh_host_ok("gpubox") && ks_ssh_host_ok("me@10.0.0.1") && ks_ssh_host_ok("me@[fe80::1%eth0]"));
     CHECK(!ks_ssh_host_ok("") && !ks_ssh_host_ok("-oProxyCommand=x") && !ks_ssh_host_ok("a b") && !ks_ssh_host_ok("a;b"));
     CHECK(!ks_ssh_host_ok("$(x)") && !ks_ssh_host_ok("a\nb") && !ks_ssh_host_ok("a/b"));
+}
+
+TEST(a_request_to_slurm_is_one)
+{
+    CHECK(ks_slurm_spec_ok("") && ks_slurm_spec_ok("partition=gpu,gres=gpu:h200:1,constraint=a|b&c,nodelist=n[1-3],time=30"));
+    CHECK(ks_slurm_spec_ok("dir=/shared/me") && !ks_slurm_spec_ok("dir=me"));
+    CHECK(!ks_slurm_spec_ok("partition=") && !ks_slurm_spec_ok("wrap=x") && !ks_slurm_spec_ok("partition=a b"));
+    CHECK(!ks_slurm_spec_ok("partition=p,") && !ks_slurm_spec_ok("partition=$(x)") && !ks_slurm_spec_ok("time=1h"));
+    CHECK(!ks_slurm_spec_ok("--wrap=x") && !ks_slurm_spec_ok("dir=/a'b"));
+}
+
+TEST(states_of_jobs_are_read_from_old_and_new_json)
+{
+    static const struct {
+        const char *json, *state;
+        bool known, over;
+    } cases[] = {
+        {"{\"jobs\":[{\"job_id\":6,\"job_state\":\"FAILED\"},{\"job_id\":7,\"job_state\":\"RUNNING\",\"nodes\":\"n2\"}]}",
+         "RUNNING", true, false},
+        {"{\"jobs\":[{\"job_id\":7,\"job_state\":\"NODE_FAIL\",\"nodes\":\"n2\"}]}", "NODE_FAIL", true, true},
+        {"{\"jobs\":[{\"job_id\":7,\"job_state\":[\"PREEMPTED\"],\"nodes\":\"n2\"}]}", "PREEMPTED", true, true},
+        {"{\"jobs\":[{\"job_id\":7,\"job_state\":[\"PENDING\",\"REQUEUED\"]}]}", "PENDING", true, false},
+        {"{\"jobs\":[{\"job_id\":7,\"state\":{\"current\":\"TIMEOUT\",\"reason\":\"None\"},\"nodes\":\"n2\"}]}", "TIMEOUT", true,
+         true},
+        {"{\"jobs\":[{\"job_id\":7,\"state\":{\"current\":[\"COMPLETING\"]}}]}", "COMPLETING", true, false},
+        {"{\"jobs\":[{\"job_id\":8,\"job_state\":\"RUNNING\"}]}", "", false, false},
+        {"{\"jobs\":[]}", "", false, false},
+        {"{\"errors\":[]}", "", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ks_json *j = NULL;
+        struct ks_err err = {0};
+        struct ks_slurm_state s;
+        CHECK_OK(ks_json_parse(cases[i].json, strlen(cases[i].json), "squeue", &j, &err));
+        ks_slurm_state_read(j, 7, &s);
+        CHECK_STR(s.state, cases[i].state);
+        CHECK_INT(s.known, cases[i].known);
+        CHECK_INT(s.over, cases[i].over);
+        ks_json_free(j);
+    }
 }
 
 TEST_MAIN

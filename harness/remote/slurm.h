@@ -1,0 +1,34 @@
+#ifndef KS_HARNESS_REMOTE_SLURM_H
+#define KS_HARNESS_REMOTE_SLURM_H
+
+/* Trials as jobs of a Slurm cluster, through the programs that its users have: sbatch, squeue, sacct, scancel.  Each connection
+ * is one job with one task on one node, so that original and candidate, and all pairs of a timing, meet on one GPU; a connection
+ * lasts for one trial (ks_remote_via.by_trial), so that no GPU is held while an agent thinks.  The job is reached through an open
+ * bundle (bundle.h) in a folder that the nodes see too.
+ *
+ * A job that ends before its trial (preempted, its node failed, its time over) is a connection that broke: the trial begins
+ * again in a new job.  Slurm itself never starts a job again (--no-requeue), so no trial is done twice into one bundle. */
+
+#include "harness/remote/remote.h"
+
+struct ks_slurm;
+
+/* Whether `spec` is one: "" or NAME=VALUE,... with the names partition, gres, constraint, account, qos, nodelist, exclude,
+ * time (minutes) and dir, and values of letters, digits and _.:-+/|&*()[]. */
+bool ks_slurm_spec_ok(const char *spec);
+/* bin_dir: where our kscc-worker is.  minutes: a job's time limit, unless the spec has one.  stop: asked while a job is waited
+ * for.  Errors: KS_ERR_NOT_FOUND (no sbatch, no worker), KS_ERR_USAGE (the spec), KS_ERR_IO. */
+KS_NODISCARD enum ks_code ks_slurm_new(const char *spec, const char *bin_dir, int64_t minutes, bool (*stop)(void),
+                                       struct ks_slurm **ret, struct ks_err *err);
+void ks_slurm_free(struct ks_slurm *s); /* NULL-safe */
+const struct ks_remote_via *ks_slurm_via(const struct ks_slurm *s);
+/* What a node of that kind has, by a job: as ks_ssh_devices. */
+KS_NODISCARD enum ks_code ks_slurm_devices(struct ks_slurm *s, struct ks_json **ret, struct ks_err *err);
+
+/* The words of sbatch that every job has. */
+void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, struct ks_args *a);
+/* kscc-worker slurm SPEC MINUTES FOLDER: between the parent and a job that runs the worker in FOLDER (worker_files.h). */
+KS_NODISCARD enum ks_code ks_slurm_relay(const char *spec, int64_t minutes, const char *folder, int in_fd, int out_fd,
+                                         struct ks_err *err);
+
+#endif
