@@ -14,7 +14,10 @@ struct emu_box_row {
     uint64_t global; /* address of byte 0 */
 };
 typedef void (*emu_box_fn)(void *arg, const struct emu_box_row *row);
-void ks_emu_box_walk(const struct ks_emu_tensor_map *map, const int32_t at[KS_EMU_MAP_RANK], emu_box_fn fn, void *arg);
+/* written: for a store or a reduction.  An H200 writes the piece of 16 bytes that holds the last element inside as a whole, past
+ * the row's end. */
+void ks_emu_box_walk(const struct ks_emu_tensor_map *map, const int32_t at[KS_EMU_MAP_RANK], bool written, emu_box_fn fn,
+                     void *arg);
 
 enum emu_reduce;
 void ks_emu_reduce(void *d, const void *s, uint32_t bytes, enum ptx_type type, enum emu_reduce op);

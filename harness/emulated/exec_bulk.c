@@ -56,18 +56,28 @@ static bool read_map(struct issue *s)
     return true;
 }
 
-/* Where a row of the box begins in its row of the tensor: a multiple of 16 bytes, or the copy ends as an illegal instruction. The
- * ISA does not say so; an H200 does, of loads and stores of every type and swizzle, inside the tensor and outside
- * (tests/gpu/async/copies.cu). */
-static bool begins_whole(struct issue *s)
+/* What an H200 ends as an illegal instruction though the ISA does not say so (tests/gpu/async/copies.cu): a row of the box that
+ * begins at no multiple of 16 bytes of a row of the tensor, inside or outside; a store or reduction at a negative coordinate, of
+ * any dimension. */
+static bool coordinates_fit(struct issue *s)
 {
-    int64_t x = s->op.at[0];
-    int64_t byte = s->op.map.type == KS_EMU_MAP_16U4_ALIGN8B ? x / 2 : x * (int64_t)ks_emu_tensor_map_element_bytes(&s->op.map);
-    if (!s->op.tensor || byte % 16 == 0)
-        return true;
-    ks_emu_fault(s->w, KS_ERR_DEVICE, "tensor-coordinate", s->lane, "", s->op.map.base + (uint64_t)byte, "global",
-                 "coordinate %d of a tensor copy is byte %lld of a row, no multiple of 16", s->op.at[0], (long long)byte);
-    return false;
+    const struct emu_async_op *op = &s->op;
+    int64_t byte =
+        op->map.type == KS_EMU_MAP_16U4_ALIGN8B ? op->at[0] / 2 : op->at[0] * (int64_t)ks_emu_tensor_map_element_bytes(&op->map);
+    if (byte % 16) {
+        ks_emu_fault(s->w, KS_ERR_DEVICE, "tensor-coordinate", s->lane, "", op->map.base + (uint64_t)byte, "global",
+                     "coordinate %d of a tensor copy is byte %lld of a row, no multiple of 16", op->at[0], (long long)byte);
+        return false;
+    }
+    for (uint32_t k = 0; k < op->map.rank && s->in->imm & EMU_BULK_STORE; k++) {
+        if (op->at[k] >= 0)
+            continue;
+        ks_emu_fault(s->w, KS_ERR_DEVICE, "tensor-coordinate", s->lane, "store", op->map.base, "global",
+                     "a tensor copy to global memory at coordinate %d of dimension %u: only loads may begin before the tensor",
+                     op->at[k], k);
+        return false;
+    }
+    return true;
 }
 
 static void touch_row(void *arg, const struct emu_box_row *r)
@@ -84,11 +94,11 @@ static bool global_side(struct issue *s)
     struct emu_warp *w = s->w;
     const struct emu_insn *in = s->in;
     if (in->imm & EMU_BULK_TENSOR) {
-        if (!read_map(s))
+        if (!read_map(s) || !coordinates_fit(s))
             return false;
         s->op.tensor = true;
         s->ok = true;
-        ks_emu_box_walk(&s->op.map, s->op.at, touch_row, s);
+        ks_emu_box_walk(&s->op.map, s->op.at, in->imm & EMU_BULK_STORE, touch_row, s);
         return s->ok;
     }
     s->op.global = R64(in->ext[1])[s->lane];
@@ -183,7 +193,7 @@ static bool load(struct issue *s)
             return false;
         s->op.from = b;
         s->op.global = offset;
-    } else if (!global_side(s) || !begins_whole(s)) {
+    } else if (!global_side(s)) {
         return false;
     }
     if (!barrier_side(s) || !shared_destination(s, s->op.bytes, tensor ? 128 : 16))
@@ -206,7 +216,7 @@ static bool store(struct issue *s)
     const struct emu_insn *in = s->in;
     struct emu_warp *w = s->w;
     uint32_t offset;
-    if (!global_side(s) || !begins_whole(s))
+    if (!global_side(s))
         return false;
     struct emu_block *b =
         ks_emu_shared_at(w, s->lane, R64(in->a)[s->lane], false, s->op.bytes, s->op.tensor ? 128 : 16, "a bulk copy", &offset);

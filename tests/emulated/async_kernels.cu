@@ -527,8 +527,8 @@ K bad_map(const CUtensorMap *map, int *out)
     ks_mbarrier_wait(b, 0);
     out[0] = data[0];
 }
-/* A row of the box from byte 4 of a row: an illegal instruction on the card. */
-K bad_coordinate(const __grid_constant__ CUtensorMap map, int store)
+/* A box from a coordinate the card refuses. */
+K bad_coordinate(const __grid_constant__ CUtensorMap map, int store, int x)
 {
     __shared__ uint64_t bar;
     __shared__ alignas(128) int data[64];
@@ -539,12 +539,12 @@ K bad_coordinate(const __grid_constant__ CUtensorMap map, int store)
     fence_async();
     __syncthreads();
     if (threadIdx.x == 0 && store) {
-        asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%0, {%1}], [%2];" ::"l"(&map), "r"(1), "r"(ks_shared_address(data)) : "memory");
+        asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%0, {%1}], [%2];" ::"l"(&map), "r"(x), "r"(ks_shared_address(data)) : "memory");
         bulk_commit();
         bulk_wait<0>();
     } else if (threadIdx.x == 0) {
         ks_mbarrier_arrive_expect(b, 256);
-        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(ks_shared_address(data)), "l"(&map), "r"(1), "r"(b) : "memory");
+        asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(ks_shared_address(data)), "l"(&map), "r"(x), "r"(b) : "memory");
         ks_mbarrier_wait(b, 0);
     }
 }

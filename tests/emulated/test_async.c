@@ -180,7 +180,7 @@ static void test_tensor_load(const struct tensor_case *c)
             off += (uint64_t)x * stride[i];
         }
         for (uint32_t b = 0; b < c->each; b++)
-            want[place(c, e * c->each + b)] = inside ? data[off + b] : !c->nan ? 0 : b == c->each - 1 ? 0x7f : 0xff;
+            want[place(c, e * c->each + b)] = inside ? data[off + b] : !c->nan ? 0 : b % 2 ? 0x7f : 0xf7;
     }
     uint32_t bad = 0;
     while (bad < total && got[bad] == want[bad])
@@ -209,6 +209,7 @@ static const struct tensor_case cases[] = {
     {"nibbles", KS_EMU_MAP_16U4_ALIGN8B, 1, 2, {64, 16}, {32}, {64, 8}, {1, 1}, 0, 0, {32, 2}},
 };
 
+/* Rows of 18 elements: the piece of 16 bytes with the last two of them is written as a whole. */
 static void test_tensor_store(void)
 {
     struct ks_emu_tensor_map map __attribute__((aligned(64)));
@@ -216,8 +217,8 @@ static void test_tensor_store(void)
     for (int i = 0; i < 20 * 24; i++)
         before[i] = 1000;
     for (int add = 0; add < 2; add++) {
-        int *t = upload(before, sizeof(before), "tensor"), bytes = 512, x = 16, y = -1, bad = 0;
-        enum ks_code code = ks_emu_tensor_map_encode(&map, KS_EMU_MAP_S32, 2, t, (uint64_t[]){20, 24}, (uint64_t[]){80},
+        int *t = upload(before, sizeof(before), "tensor"), bytes = 512, x = 16, y = 20, bad = 0;
+        enum ks_code code = ks_emu_tensor_map_encode(&map, KS_EMU_MAP_S32, 2, t, (uint64_t[]){18, 24}, (uint64_t[]){80},
                                                      (uint32_t[]){16, 8}, (uint32_t[]){1, 1}, 0, 0, 0, 0, &err);
         verdict(code == KS_OK, "tensor_store", "encode: %s", err.message);
         clean("tensor_store", RUN("tensor_store", 1, 128, 512, 0, &map, &bytes, &x, &y, &add));
@@ -357,14 +358,16 @@ static void test_mistakes(void)
     expect("bad_poll", RUN("bad_poll", 1, 32, 0, 0, &out), KS_ERR_TIMEOUT, "deadlock", "mbarrier");
     expect("bad_map", RUN("bad_map", 1, 32, 0, 0, &map, &out), KS_ERR_DEVICE, "tensor-map", NULL);
     struct ks_emu_tensor_map row __attribute__((aligned(64)));
-    int store = 1, load = 0;
+    int store = 1, load = 0, odd = 1, before = -4;
     verdict(ks_emu_tensor_map_encode(&row, KS_EMU_MAP_S32, 1, in, (uint64_t[]){64}, NULL, (uint32_t[]){64}, (uint32_t[]){1}, 0, 0,
                                      0, 0, &err) == KS_OK,
             "bad_coordinate", "encode: %s", err.message);
-    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &load), KS_ERR_DEVICE, "tensor-coordinate",
+    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &load, &odd), KS_ERR_DEVICE, "tensor-coordinate",
            "byte 4 of a row");
-    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &store), KS_ERR_DEVICE, "tensor-coordinate",
+    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &store, &odd), KS_ERR_DEVICE, "tensor-coordinate",
            "byte 4 of a row");
+    expect("bad_coordinate", RUN("bad_coordinate", 1, 32, 0, 0, &row, &store, &before), KS_ERR_DEVICE, "tensor-coordinate",
+           "-4 of dimension 0");
     expect("bad_alignment", RUN("bad_alignment", 1, 32, 0, 0, &in, &out), KS_ERR_DEVICE, "misaligned", NULL);
     expect("bad_global", RUN("bad_global", 1, 32, 0, 0, &in, &out), KS_ERR_DEVICE, "out-of-bounds", "past the end");
     expect("bad_cluster_arrive", RUN("bad_cluster_arrive", 2, 32, 0, 2, &out), KS_ERR_DEVICE, "cluster-barrier", NULL);

@@ -21,6 +21,7 @@
 
 static FILE *out_file;
 static int cases, refused, shard, shards = 1, from, next_case;
+static bool sharded; /* on a card */
 static char **own_argv;
 static uint32_t noise_state = 1;
 
@@ -29,7 +30,7 @@ static bool open_results(int argc, char **argv)
     if (argc != 2 && argc != 5)
         return false;
     if (argc == 5)
-        shard = atoi(argv[2]), shards = atoi(argv[3]), from = atoi(argv[4]);
+        sharded = true, shard = atoi(argv[2]), shards = atoi(argv[3]), from = atoi(argv[4]);
     own_argv = argv;
     out_file = fopen(argv[1], from ? "ab" : "wb");
     return out_file != nullptr;
