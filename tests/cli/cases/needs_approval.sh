@@ -17,7 +17,7 @@ for gate in interface build admission numerics safety resources time policy; do
   grep -q "^  $gate  *\(pass\|skipped\)" out || fail "the gate '$gate' is not shown with its state"
 done
 grep -q "^  self-test    rejects all zeros, a copy of an input, a constant, untouched buffers, the answer to other inputs" out || fail "the self-test is not shown"
-grep -q "x modelled, 1 trials" out || fail "a modelled gain is shown with an interval, or not at all"
+grep -q "x modelled, 1 trial$" out || fail "a modelled gain is shown with an interval, or not at all"
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
 expect_err "emitted unit.o"

@@ -1,5 +1,4 @@
 # kscc record: what a program's kernels read and wrote, where its time went, and what is left when something goes wrong.
-light
 cat >p.cu <<'F'
 #include <cooperative_groups.h>
 #include <cstdio>
