@@ -23,8 +23,18 @@
 #define KS_MAX_PARSE_ERRORS_TOLD 20
 #define KS_PARSE_AGAIN_MS        10000
 
+/* A device function that a header of the user defines. */
+struct in_header {
+    CXCursor cursor;
+    CXFile file;
+    const char *text; /* of the file; NULL: not converted */
+};
+
 struct collect {
     struct ks_conv *c;
+    CXTranslationUnit tu;
+    KS_VEC(CXFile) headers; /* that the unit's own #include lines bring in */
+    KS_VEC(struct in_header) candidates;
     KS_VEC(struct ks_function) functions;
 };
 
@@ -96,6 +106,125 @@ static bool is_instance(CXCursor cursor)
            clang_equalLocations(clang_getCursorLocation(written), clang_getCursorLocation(cursor));
 }
 
+/* ---- the user's headers -------------------------------------------------------------------------------------------------- */
+
+#define KS_MAX_HEADER_FUNCTIONS 200
+#define KS_MAX_CANDIDATES       1000 /* each is looked for in all device code */
+#define KS_MAX_HEADER_ROUNDS    4
+
+static void note_inclusion(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+    struct collect *ctx = data;
+    CXFile by = NULL;
+    if (depth > 0)
+        clang_getExpansionLocation(stack[depth - 1], &by, NULL, NULL, NULL);
+    if (by && clang_File_isEqual(by, ctx->c->main_file))
+        ks_vec_push(&ctx->headers, file);
+}
+
+/* Libraries that are parsed and not looked into, wherever they lie. */
+static bool is_library(CXFile file)
+{
+    static const char *const parts[] = {"/cub/", "/thrust/", "/cutlass/", "/cute/", "/cuda/", "/nv/"};
+    CXString name = clang_getFileName(file);
+    const char *text = clang_getCString(name);
+    bool found = false;
+    for (size_t i = 0; text && i < sizeof parts / sizeof *parts; i++)
+        found |= strstr(text, parts[i]) != NULL;
+    clang_disposeString(name);
+    return found;
+}
+
+static bool is_users(const struct collect *ctx, CXCursor cursor, CXFile file)
+{
+    if (clang_Location_isInSystemHeader(clang_getCursorLocation(cursor)) || is_library(file))
+        return false;
+    for (size_t i = 0; i < ctx->headers.n; i++)
+        if (clang_File_isEqual(ctx->headers.data[i], file))
+            return true;
+    return false;
+}
+
+static bool is_device(CXCursor cursor)
+{
+    ks_cursors kids = {0};
+    bool found = false;
+    ks_conv_children(cursor, &kids);
+    for (size_t i = 0; i < kids.n; i++)
+        found |= clang_getCursorKind(kids.data[i]) == CXCursor_CUDADeviceAttr;
+    ks_vec_release(&kids);
+    return found;
+}
+
+static void note_candidate(struct collect *ctx, CXCursor cursor, CXFile file)
+{
+    enum CXCursorKind k = clang_getCursorKind(cursor);
+    bool function = k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate;
+    if (ctx->candidates.n < KS_MAX_CANDIDATES && function && clang_isCursorDefinition(cursor) && is_users(ctx, cursor, file) &&
+        is_device(cursor))
+        ks_vec_push(&ctx->candidates, ((struct in_header){.cursor = cursor, .file = file}));
+}
+
+struct call_of {
+    const char *name;
+    bool found;
+};
+
+static bool visit_call_of(const struct ks_node *n, void *data)
+{
+    struct call_of *c = data;
+    c->found |= n->kind == KS_NODE_CALL && ks_streq(n->name, c->name);
+    return !c->found;
+}
+
+static bool is_called(const struct collect *ctx, CXCursor cursor)
+{
+    CXString name = clang_getCursorSpelling(cursor);
+    struct call_of c = {.name = clang_getCString(name)};
+    for (size_t i = 0; c.name && i < ctx->functions.n && !c.found; i++)
+        if (ctx->functions.data[i].is_global || ctx->functions.data[i].is_device)
+            ks_node_walk(ctx->functions.data[i].body, visit_call_of, &c);
+    clang_disposeString(name);
+    return c.found;
+}
+
+static const char *text_of(struct collect *ctx, CXFile file, size_t *ret_len)
+{
+    for (size_t i = 0; i < ctx->candidates.n; i++) {
+        struct in_header *h = &ctx->candidates.data[i];
+        if (h->text && clang_File_isEqual(h->file, file))
+            return *ret_len = strlen(h->text), h->text;
+    }
+    const char *text = clang_getFileContents(ctx->tu, file, ret_len);
+    return text ? ks_arena_strndup(ctx->c->arena, text, *ret_len) : NULL;
+}
+
+/* Those that device code calls, by name, and those that these call. */
+static void convert_headers(struct collect *ctx)
+{
+    struct ks_conv *c = ctx->c, unit = *c;
+    size_t n = 0;
+    bool more = true;
+    for (int round = 0; round < KS_MAX_HEADER_ROUNDS && more; round++) {
+        more = false;
+        for (size_t i = 0; i < ctx->candidates.n && n < KS_MAX_HEADER_FUNCTIONS; i++) {
+            struct in_header *h = &ctx->candidates.data[i];
+            const char *text = h->text || !is_called(ctx, h->cursor) ? NULL : text_of(ctx, h->file, &c->source_len);
+            if (!text)
+                continue;
+            c->source = c->header = h->text = text;
+            c->main_file = h->file;
+            convert_function(ctx, h->cursor);
+            more = true;
+            n++;
+        }
+    }
+    c->source = unit.source;
+    c->source_len = unit.source_len;
+    c->main_file = unit.main_file;
+    c->header = NULL;
+}
+
 static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXClientData data)
 {
     (void)parent;
@@ -103,8 +232,13 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
     CXFile file;
     clang_getExpansionLocation(clang_getCursorLocation(cursor), &file, NULL, NULL, NULL);
     enum CXCursorKind k = clang_getCursorKind(cursor);
-    if (!file || !clang_File_isEqual(file, ctx->c->main_file) || is_instance(cursor))
+    if (!file || is_instance(cursor))
         return CXChildVisit_Continue;
+    if (!clang_File_isEqual(file, ctx->c->main_file)) {
+        note_candidate(ctx, cursor, file);
+        bool opens = (k == CXCursor_Namespace || k == CXCursor_LinkageSpec) && ctx->headers.n && is_users(ctx, cursor, file);
+        return opens ? CXChildVisit_Recurse : CXChildVisit_Continue;
+    }
     if (k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod) {
         if (clang_isCursorDefinition(cursor))
             convert_function(ctx, cursor);
@@ -148,7 +282,7 @@ static void mark_function(struct collect *ctx, unsigned off_byte)
 {
     for (size_t i = 0; i < ctx->functions.n; i++) {
         struct ks_function *f = &ctx->functions.data[i];
-        if (off_byte >= f->node->span.begin && off_byte < f->node->span.end)
+        if (!f->node->header && off_byte >= f->node->span.begin && off_byte < f->node->span.end)
             f->has_error = true;
     }
 }
@@ -344,13 +478,16 @@ static enum ks_code parse_unit(CXIndex index, const char *path, const char *sour
     return KS_OK;
 }
 
-static struct ks_mirror *convert_unit(CXTranslationUnit tu, const char *path, const char *source, size_t source_len,
-                                      struct ks_arena *arena, struct ks_diags *diags)
+static struct ks_mirror *convert_unit(CXTranslationUnit tu, bool user_headers, const char *path, const char *source,
+                                      size_t source_len, struct ks_arena *arena, struct ks_diags *diags)
 {
     struct ks_conv conv = {.arena = arena, .source = ks_arena_strndup(arena, source, source_len), .source_len = source_len};
     conv.main_file = clang_getFile(tu, path);
-    struct collect ctx = {.c = &conv};
+    struct collect ctx = {.c = &conv, .tu = tu};
+    if (user_headers)
+        clang_getInclusions(tu, note_inclusion, &ctx);
     clang_visitChildren(clang_getTranslationUnitCursor(tu), visit_top, &ctx);
+    convert_headers(&ctx);
     struct ks_mirror *m = KS_ARENA_NEW(arena, struct ks_mirror);
     m->path = ks_arena_strdup(arena, path);
     m->source = conv.source;
@@ -362,6 +499,8 @@ static struct ks_mirror *convert_unit(CXTranslationUnit tu, const char *path, co
     if (ctx.functions.n)
         memcpy(m->functions, ctx.functions.data, ctx.functions.n * sizeof *m->functions);
     ks_vec_release(&ctx.functions);
+    ks_vec_release(&ctx.headers);
+    ks_vec_release(&ctx.candidates);
     ks_conv_release(&conv);
     return m;
 }
@@ -375,7 +514,7 @@ enum ks_code ks_mirror_parse(const char *path, const char *source, size_t source
     struct parsed parsed = {0};
     enum ks_code code = parse_unit(index, path, source, source_len, opt, &parsed, err);
     if (code == KS_OK)
-        *ret_mirror = convert_unit(parsed.tu, path, source, source_len, arena, diags);
+        *ret_mirror = convert_unit(parsed.tu, opt->user_headers, path, source, source_len, arena, diags);
     parsed_release(&parsed);
     clang_disposeIndex(index);
     return code;

@@ -15,6 +15,7 @@ struct ks_conv {
     const char *source;
     size_t source_len;
     CXFile main_file;
+    const char *header; /* `source`, when that is the text of a header; NULL: the unit's */
     void *types; /* tsearch() trees */
     void *symbols;
     bool in_template;

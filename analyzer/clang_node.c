@@ -91,7 +91,8 @@ struct ks_node *ks_conv_new(struct ks_conv *c, CXCursor cursor, enum ks_node_kin
     if (n->span.end > c->source_len || n->span.begin > n->span.end)
         n->span = (struct ks_span){0, 0};
     clang_getFileLocation(clang_getRangeStart(clang_getCursorExtent(cursor)), NULL, &n->line, &n->col, NULL);
-    n->in_macro = comes_from_macro(c, cursor, n->span) || (parent && parent->in_macro);
+    n->header = c->header;
+    n->in_macro = c->header || comes_from_macro(c, cursor, n->span) || (parent && parent->in_macro);
     if (clang_isExpression(clang_getCursorKind(cursor)) || clang_isDeclaration(clang_getCursorKind(cursor)))
         n->type = ks_conv_type(c, clang_getCursorType(cursor));
     return n;

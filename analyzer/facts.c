@@ -21,7 +21,7 @@ void ks_node_walk(const struct ks_node *n, ks_node_visit_fn *visit, void *ctx)
 static bool is_usable(const struct ks_mirror *m)
 {
     for (size_t i = 0; i < m->n_functions; i++) {
-        if (!m->functions[i].has_error)
+        if (!m->functions[i].has_error && !m->functions[i].node->header)
             return true;
     }
     return m->n_errors == 0;
@@ -32,6 +32,8 @@ static void derive_kernels(const struct ks_mirror *m, struct ks_facts *f)
     f->kernels = KS_ARENA_ARRAY(m->arena, struct ks_kernel, m->n_functions + 1);
     f->functions = KS_ARENA_ARRAY(m->arena, struct ks_node *, m->n_functions + 1);
     for (size_t i = 0; i < m->n_functions; i++) {
+        if (m->functions[i].node->header)
+            continue;
         f->functions[f->n_functions++] = m->functions[i].node;
         f->has_main |= ks_streq(m->functions[i].name, "main");
         if (m->functions[i].is_global)
@@ -118,5 +120,5 @@ const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len)
 {
     *ret_len = n->span.end - n->span.begin;
-    return f->source + n->span.begin;
+    return (n->header ? n->header : f->source) + n->span.begin;
 }

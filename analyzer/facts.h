@@ -147,10 +147,11 @@ struct ks_node {
     struct ks_span span;
     uint32_t line; /* of span.begin, 1-based */
     uint32_t col;
-    bool in_macro;
-    bool postfix;                 /* unary ++ and -- */
-    const char *op;               /* operators */
-    const char *name;             /* function, variable, callee, member */
+    bool in_macro;      /* set in headers too */
+    const char *header; /* a device function's, in a header of the user: that header's text, which span is of; NULL: the unit */
+    bool postfix;       /* unary ++ and -- */
+    const char *op;     /* operators */
+    const char *name;   /* function, variable, callee, member */
     const struct ks_node *callee; /* calls whose callee is more than a function's name: x.f, a lambda; NULL otherwise */
     struct ks_symbol *symbol;     /* declarations and references */
     const struct ks_type *type;   /* of expressions and declarations; may be NULL */
@@ -373,6 +374,7 @@ struct ks_parse_options {
     const char *toolkit_version; /* of nvcc, "13.0.88" */
     const char *gnuc_version;    /* what the host compiler says it is: __GNUC__ and so on, "12.2.0"; NULL: libclang's own */
     const char *gcc_dir;         /* of the host compiler's library: beside it are its headers; NULL: libclang chooses */
+    bool user_headers;           /* look into device functions of the user's headers; who rewrites texts does not */
     const char *shim_dir;        /* folder of kscc_clang_shim.h and of headers a toolkit may lack */
 };
 

@@ -51,7 +51,7 @@ void ks_case_add(struct ks_case *c, const char *key, double value, double weight
     weight = ks_clamp(weight, 0.0, 0.95);
     struct ks_evidence e = {.key = ks_arena_strdup(c->arena, key), .value = value, .weight = weight};
     const struct ks_node *function = c->kernel ? c->kernel->node : c->entry->node;
-    if (node)
+    if (node && !node->header)
         place_of(c->facts, node, &e.line, &e.col, &e.len);
     else
         place_of_name(c->facts, function, &e.line, &e.col, &e.len);

@@ -186,7 +186,7 @@ void ks_launches_derive(const struct ks_mirror *m, struct ks_facts *f)
         for (size_t i = 0; i < m->n_functions; i++) {
             const struct ks_function *fn = &m->functions[i];
             struct found found = {0};
-            if (!fn->is_global && (!fn->is_device || fn->is_host))
+            if (!fn->node->header && !fn->is_global && (!fn->is_device || fn->is_host))
                 ks_node_walk(fn->body, visit_launch, &found);
             if (pass == 0)
                 n_launches += found.nodes.n;

@@ -40,7 +40,7 @@ static void add_pointers(struct ks_case *c)
 /* "#pragma unroll 1" before the loop, preprocessor lines between them skipped. */
 static bool keeps_rolled(const struct ks_case *c, const struct ks_loop *l)
 {
-    const char *source = c->facts->source;
+    const char *source = l->node->header ? l->node->header : c->facts->source;
     size_t end = l->node->span.begin;
     while (end > 0) {
         while (end > 0 && isspace((unsigned char)source[end - 1]))

@@ -240,13 +240,14 @@ static void describe(struct ks_loop *l, const struct ks_expand *x)
 /* The text before the loop ends with an unroll pragma. */
 static bool has_unroll_pragma(const struct ks_mirror *m, const struct ks_node *loop)
 {
+    const char *source = loop->header ? loop->header : m->source;
     size_t end = loop->span.begin;
-    while (end > 0 && isspace((unsigned char)m->source[end - 1]))
+    while (end > 0 && isspace((unsigned char)source[end - 1]))
         end--;
     size_t begin = end;
-    while (begin > 0 && m->source[begin - 1] != '\n')
+    while (begin > 0 && source[begin - 1] != '\n')
         begin--;
-    const char *line = ks_arena_strndup(m->arena, m->source + begin, end - begin);
+    const char *line = ks_arena_strndup(m->arena, source + begin, end - begin);
     return strstr(line, "#pragma") && strstr(line, "unroll");
 }
 

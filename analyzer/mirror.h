@@ -26,7 +26,8 @@ struct ks_mirror {
     const char *source;
     size_t source_len;
     struct ks_arena *arena;
-    struct ks_function *functions; /* defined in the main file, source order */
+    struct ks_function
+        *functions; /* defined in the main file, source order; then device functions of the user's headers that it calls */
     size_t n_functions;
     size_t n_errors;
 };

@@ -72,6 +72,7 @@ bool ks_look_parse(struct ks_looked *l)
     struct ks_err err;
     struct ks_parse_options opt;
     ks_unit_parse_options(&l->unit, &opt);
+    opt.user_headers = true;
     ks_diags_init(&diags);
     enum ks_code code =
         ks_facts_parse(l->unit.path, l->unit.source, l->unit.source_len, &opt, &l->arena, &diags, &l->facts, &err);

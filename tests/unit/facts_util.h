@@ -26,6 +26,7 @@ static inline void unit_parse_words(struct unit *u, const char *path, const char
     ks_diags_init(&u->diags);
     struct ks_parse_options opt;
     parse_options(words, &u->arena, &opt);
+    opt.user_headers = true;
     u->code = ks_facts_parse(path, text, strlen(text), &opt, &u->arena, &u->diags, &u->facts, &u->err);
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "analyzer/hypothesis.h"
+#include "analyzer/hypothesis.h"
 #include "tests/unit/facts_util.h"
 
 #include <time.h>
@@ -249,6 +250,50 @@ TEST(nvcc_words_reach_the_parse)
     CHECK_INT(u.diags.n, 0);
     const struct ks_access *x = u.facts ? access_of(&u.facts->kernels[0], "x", true, 0) : NULL;
     CHECK_STR(x ? poly_text(&x->index) : "", "7");
+    unit_release(&u);
+    CHECK_OK(ks_dir_remove(dir, &err));
+}
+
+TEST(device_functions_of_the_users_headers_count_and_those_of_libraries_do_not)
+{
+    static const char there[] = "// a line before\n"
+                                "namespace tools {\n"
+                                "template <class T> __device__ void put(T *p, int at, T v) { __syncthreads(); p[at * 32] = v; }\n"
+                                "__device__ inline void twice(float *p, int at, float v) { put(p, at, v); put(p + 1, at, v); }\n"
+                                "__device__ inline void unused(float *p) { p[0] = 0; }\n"
+                                "}\n";
+    static const char text[] = "#include \"there.h\"\n"
+                               "#include <cub/cub.cuh>\n"
+                               "__global__ void k(float *x, int n) {\n"
+                               "    typedef cub::WarpReduce<float> reduce;\n"
+                               "    __shared__ reduce::TempStorage temp;\n"
+                               "    tools::twice(x, threadIdx.x, reduce(temp).Sum(x[threadIdx.x]));\n"
+                               "}\n"
+                               "void run(float *x, int n) { k<<<1, 32>>>(x, n); }\n";
+    KS_AUTO_STR struct ks_str header = KS_STR_INIT;
+    struct ks_err err;
+    struct unit u;
+    char dir[] = TEMP_DIR;
+    header_folder(dir, &header);
+    CHECK_OK(ks_file_write_atomic(header.data, there, strlen(there), 0644, &err));
+    char *words[] = {(char *)"nvcc", (char *)"-arch=sm_90a", (char *)"-I", dir, (char *)"-c", (char *)"unit.cu", NULL};
+    unit_parse_words(&u, "unit.cu", text, words);
+    CHECK_INT(u.code, KS_OK);
+    CHECK_INT(u.diags.n, 0);
+    CHECK_INT(u.facts ? u.facts->n_functions : 0, 2); /* the unit's own */
+    const struct ks_kernel *k = u.facts ? ks_facts_kernel(u.facts, "k") : NULL;
+    CHECK_INT(k ? k->n_barriers : 0, 2);
+    CHECK(k && !k->calls_unknown);
+    const struct ks_access *write = access_of(k, "x", true, 0);
+    CHECK(write != NULL);
+    CHECK_STR(write ? poly_text(&write->index) : "", "32 * threadIdx.x");
+    CHECK(write && write->node->header && write->node->in_macro && write->call && !write->call->header);
+    CHECK_STR(write ? node_text(&u, write->node) : "", "p[at * 32]");
+    CHECK(access_of(k, "x", true, 1) && !access_of(k, "x", true, 2));
+    struct ks_hypotheses h;
+    ks_hypotheses_derive(u.facts, NULL, 0, NULL, &u.arena, &h);
+    for (size_t i = 0; i < h.n; i++)
+        CHECK(h.data[i].line >= 3); /* places in the unit */
     unit_release(&u);
     CHECK_OK(ks_dir_remove(dir, &err));
 }
