@@ -15,6 +15,7 @@
 #include "driver/parse_line.h"
 #include "driver/roofline.h"
 #include "driver/sarif.h"
+#include "driver/recorded_unit.h"
 #include "driver/say.h"
 #include "driver/signature.h"
 #include "driver/unit.h"
@@ -317,6 +318,55 @@ static void check_entry(struct ks_looked *l, const struct ks_contract *c, struct
         ks_diags_add(diags, KS_SEV_ERROR, c->path, c->oracle_line, c->oracle_col, 1, "contract", "%s", err.message);
 }
 
+/* The text that is judged with that workload, for who writes candidates, and its calls. */
+static void print_draft(const struct ks_recorded *r, const char *text)
+{
+    KS_AUTO_JSON struct ks_json *j = ks_json_object();
+    struct ks_json *calls = ks_json_array();
+    for (size_t i = 0; i < r->n; i++) {
+        struct ks_json *c = ks_json_object();
+        ks_json_set_str(c, "kernel", r->calls[i].kernel->name);
+        ks_json_set_num(c, "share", r->calls[i].share);
+        ks_json_set_i64(c, "launches", r->calls[i].n_launches);
+        ks_json_set_str(c, r->calls[i].refused ? "refused" : "entry",
+                        r->calls[i].refused ? r->calls[i].refused : r->calls[i].entry);
+        ks_json_push(calls, c);
+    }
+    ks_json_set(j, "calls", calls);
+    ks_json_set_str(j, "text", text);
+    ks_command_print(j);
+}
+
+/* A unit without a contract, and a recording: what a contract could say, for its author to paste. */
+static int draft_contracts(struct ks_looked *l)
+{
+    struct ks_recorded r;
+    struct ks_err err;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (!ks_look_parse(l))
+        return 1;
+    if (ks_recorded_read(l->unit.settings->workload, l->facts, &l->arena, &r, &err) != KS_OK) {
+        ks_say_error(&err);
+        return 1;
+    }
+    if (l->json)
+        ks_recorded_hollow(l->facts, &text);
+    size_t before = text.len;
+    ks_recorded_draft(l->unit.settings->workload, l->facts, &r, !l->json, &l->arena, &text);
+    ks_recorded_say_refused(&l->unit, &r);
+    bool any = text.len > before;
+    if (!any)
+        ks_say(KS_SEV_ERROR,
+               "%s: the recording '%s' has no launch of this unit that a contract can be drafted from [kscc-no-workload]",
+               l->unit.path, l->unit.settings->workload);
+    else if (l->json)
+        print_draft(&r, ks_str_cstr(&text));
+    else
+        fputs(ks_str_cstr(&text), stdout);
+    ks_recorded_release(&r);
+    return any ? 0 : 1;
+}
+
 static int check_contracts(struct ks_looked *l)
 {
     struct ks_diags diags;
@@ -329,6 +379,10 @@ static int check_contracts(struct ks_looked *l)
     if (code != KS_OK && code != KS_ERR_SYNTAX)
         n = 0;
     bool ok = code == KS_OK && n > 0;
+    if (code == KS_OK && n == 0 && l->unit.settings->workload) {
+        ks_diags_release(&diags);
+        return draft_contracts(l);
+    }
     if (n > 0 && ks_look_parse(l))
         for (size_t i = 0; i < n; i++)
             check_entry(l, &contracts[i], &diags);

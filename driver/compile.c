@@ -74,6 +74,8 @@ static int compile_with_agent(const struct ks_cmdline *c, const struct ks_settin
     unsetenv("NVCC_APPEND_FLAGS");
     if (ks_links(c))
         return ks_one_step(c, s, baseline_argv[0]) || !s->require_gate ? 0 : 1;
+    if (s->program_args)
+        ks_say(KS_SEV_REMARK, "--kscc-args is for calls that link a program, nothing is run for this one [kscc-no-workload]");
     return emit_units(c, s, baseline_argv[0], again);
 }
 

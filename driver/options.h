@@ -45,6 +45,7 @@ struct ks_settings {
         enum ks_ask who;
         const char *file; /* human: where the questions come from; NULL: the terminal */
     } ask;
+    const char *program_args;    /* sets of arguments for program mode, between semicolons; NULL: not asked for */
     const char *workload;        /* a recording's folder; NULL: none */
     const char *bank;            /* NULL: the one that comes with kscc */
     int host;                    /* enum ks_host_use (host.h) */

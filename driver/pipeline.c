@@ -254,6 +254,8 @@ static bool optimise_entries(struct pipeline *p)
         if (p->text && p->n_emissions)
             break;
     }
+    if (p->recorded.n)
+        ks_recorded_say_gain(&p->unit, &p->recorded, &p->store, p->emissions, p->n_emissions);
     return p->n_emissions > 0;
 }
 

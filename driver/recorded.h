@@ -40,8 +40,9 @@ KS_NODISCARD enum ks_code ks_recorded_read(const char *dir, const struct ks_fact
                                            struct ks_recorded *ret, struct ks_err *err);
 void ks_recorded_release(struct ks_recorded *r);
 
-/* Appends entry and contract of every call that can be one, and sets `refused` of the others.  comments_only: the contract's
- * lines without references to the recording's contents, for people to keep. */
+/* Appends entry and contract of every call that can be one, and sets `refused` of the others.  for_people: a contract to keep,
+ * without the recording's contents, whose sizes are told by integer arguments.  Else the weight of the one timing point is the
+ * call's share of all time in kernels. */
 void ks_recorded_draft(const char *dir, const struct ks_facts *facts, struct ks_recorded *r, bool for_people,
                        struct ks_arena *arena, struct ks_str *out);
 

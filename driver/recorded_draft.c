@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "driver/cxx_scan.h"
+#include "driver/recorded_sizes.h"
 #include "driver/signature.h"
 #include "harness/inputs.h"
 #include "harness/record/record.h"
@@ -33,6 +34,9 @@ struct draft {
     struct argument args[KS_MAX_PARAMS];
     size_t n_args;
     bool for_people;
+    struct ks_sizes sizes; /* for people: integers that lengths and the grid are told by */
+    bool free_sizes;       /* they may be smaller than in the recording */
+    struct ks_str grid[3];
     bool draws; /* some input of floating point is drawn */
 };
 
@@ -227,11 +231,11 @@ static enum ks_code add_tolerance(const struct draft *d, const struct argument *
 
 /* ---- the text ------------------------------------------------------------------------------------------------------- */
 
-static void add_length(const struct draft *d, const struct argument *a, struct ks_str *out)
+static void add_length(struct draft *d, const struct argument *a, struct ks_str *out)
 {
     int64_t n = a->bytes / (int64_t)(ks_dtype_size(a->dtype) * a->members);
-    (void)d;
-    ks_str_addf(out, "[%lld", (long long)n);
+    ks_str_addc(out, '[');
+    ks_sizes_length(&d->sizes, n, out);
     if (a->members > 1)
         ks_str_addf(out, ",%zu", a->members);
     ks_str_addc(out, ']');
@@ -358,8 +362,9 @@ static enum ks_code add_function(const struct draft *d, const struct ks_facts *f
     ks_str_add(out, "cudaStream_t kscc_stream)\n{\n    ");
     for (size_t i = 0; i < scope.n; i++)
         ks_str_addf(out, "%s::", scope.v[i]);
-    ks_str_addf(out, "%s%s<<<dim3(%u, %u, %u), dim3(%u, %u, %u), %lld, kscc_stream>>>(", scope.n ? "" : "::", c->kernel->name,
-                c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], (long long)c->shared_bytes);
+    ks_str_addf(out, "%s%s<<<dim3(%s, %s, %s), dim3(%u, %u, %u), %lld, kscc_stream>>>(", scope.n ? "" : "::", c->kernel->name,
+                ks_str_cstr(&d->grid[0]), ks_str_cstr(&d->grid[1]), ks_str_cstr(&d->grid[2]), c->block[0], c->block[1],
+                c->block[2], (long long)c->shared_bytes);
     for (size_t i = 0; i < d->sig.n_params; i++)
         ks_str_addf(out, "%s%s", i ? ", " : "", text_of_param(&d->sig.params[i]));
     ks_str_add(out, ");\n}\n");
@@ -407,10 +412,42 @@ static enum ks_code add_buffers(struct draft *d, struct ks_str *out, struct ks_e
     return KS_OK;
 }
 
+/* Integers by which sizes are told become dims.  Where the grid is none of theirs, or integers in memory may be indices, only the
+ * recorded values are known to go. */
+static void find_sizes(struct draft *d)
+{
+    d->free_sizes = true;
+    for (size_t i = 0; d->for_people && i < d->sig.n_params; i++) {
+        double v = 0;
+        if (d->sig.params[i].kind >= KS_PARAM_I8 && d->sig.params[i].kind <= KS_PARAM_U64 && number_of(d, i, &v))
+            ks_sizes_add(&d->sizes, text_of_param(&d->sig.params[i]), (int64_t)v);
+    }
+    for (size_t i = 0; i < 3; i++)
+        d->free_sizes &= ks_sizes_grid(&d->sizes, d->call->grid[i], d->call->block[i], &d->grid[i]);
+    for (size_t i = 0; i < d->n_args; i++)
+        d->free_sizes &= ks_dtype_is_float(d->args[i].dtype);
+}
+
+static bool is_size(const struct draft *d, const char *name)
+{
+    for (size_t i = 0; i < d->sizes.n; i++)
+        if (d->sizes.item[i].used && strcmp(d->sizes.item[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_sizes(const struct draft *d, const char *before, bool domain, struct ks_str *out)
+{
+    for (size_t i = 0, n = 0; i < d->sizes.n; i++)
+        if (d->sizes.item[i].used)
+            ks_str_addf(out, "%s%s=%s%lld", n++ ? " " : before, d->sizes.item[i].name, domain && d->free_sizes ? "1.." : "",
+                        (long long)d->sizes.item[i].value);
+}
+
 static enum ks_code draft_call(const struct ks_facts *facts, struct draft *d, struct ks_arena *arena, struct ks_str *out,
                                struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT, buffers = KS_STR_INIT;
     ks_signature_of_function(d->call->kernel->node, arena, &d->sig);
     if (d->sig.n_params > KS_MAX_PARAMS || d->sig.n_params != d->call->kernel->n_params)
         return ks_fail(err, KS_ERR_LIMIT, "it has too many parameters");
@@ -422,12 +459,27 @@ static enum ks_code draft_call(const struct ks_facts *facts, struct draft *d, st
             KS_TRY(pointer_argument(d, i, err));
     }
     KS_TRY(check_arguments(d, err));
-    ks_str_addf(&text, "\n// kscc: entry %s\n", d->call->entry);
-    KS_TRY(add_buffers(d, &text, err));
+    find_sizes(d);
+    KS_TRY(add_buffers(d, &buffers, err));
+    ks_str_addc(&text, '\n');
+    if (d->for_people)
+        ks_str_addf(
+            &text,
+            "// Drafted from a recorded launch of %s (%lld like it, %.1f %% of the time in kernels).  What it says of sizes and\n"
+            "// contents is what that launch had: make the domain the one that you can vouch for, and call it in the launch's "
+            "place.\n",
+            d->call->kernel->name, (long long)d->call->n_launches, d->call->share * 100);
+    ks_str_addf(&text, "// kscc: entry %s\n", d->call->entry);
+    add_sizes(d, "// kscc: dims  ", true, &text);
+    ks_str_addf(&text, "%s%s", text.data[text.len - 1] == '\n' ? "" : "\n", ks_str_cstr(&buffers));
     for (size_t i = 0; i < d->sig.n_params; i++)
-        if (d->sig.params[i].kind != KS_PARAM_POINTER)
+        if (d->sig.params[i].kind != KS_PARAM_POINTER && !is_size(d, text_of_param(&d->sig.params[i])))
             KS_TRY(add_number(d, i, &text, err));
-    ks_str_add(&text, "// kscc: time\n");
+    ks_str_add(&text, "// kscc: time ");
+    add_sizes(d, " ", false, &text);
+    if (!d->for_people)
+        ks_str_addf(&text, " weight=%.3f", d->call->share);
+    ks_str_addc(&text, '\n');
     KS_TRY(add_function(d, facts, &text, err));
     ks_str_add(out, ks_str_cstr(&text));
     return KS_OK;
@@ -447,6 +499,8 @@ void ks_recorded_draft(const char *dir, const struct ks_facts *facts, struct ks_
         d->for_people = for_people;
         if (draft_call(facts, d, arena, out, &err) != KS_OK)
             c->refused = ks_arena_strdup(arena, err.message);
+        for (size_t k = 0; k < 3; k++)
+            ks_str_release(&d->grid[k]);
         free(d);
     }
 }

@@ -128,6 +128,16 @@ static void report_event(const struct ks_json *event, void *ctx)
         report_verdict(r, event);
 }
 
+/* The weight of a recorded call's one timing point is its share of the time (recorded.h). */
+static bool is_recorded(const struct ks_json *contract)
+{
+    const struct ks_json *buffers = ks_json_get(contract, "buffers");
+    for (size_t i = 0; i < ks_json_len(buffers); i++)
+        if (ks_json_get(ks_json_at(buffers, i), "recorded"))
+            return true;
+    return false;
+}
+
 static void report_points(const struct ks_json *certificate, struct ks_str *out)
 {
     const struct ks_json *confirmation = ks_json_get(certificate, "confirmation"), *points = ks_json_get(confirmation, "points"),
@@ -142,6 +152,14 @@ static void report_points(const struct ks_json *certificate, struct ks_str *out)
         if (!modelled)
             ks_str_addf(out, ", n=%lld", (long long)ks_json_get_i64(p, "n_pairs", 0));
         ks_str_addc(out, '\n');
+    }
+    if (is_recorded(ks_json_get(certificate, "contract"))) {
+        double share = ks_json_get_num(ks_json_at(points, 0), "weight", 0),
+               gain = ks_json_get_num(ks_json_at(points, 0), "speedup", 0);
+        if (share > 0 && share < 1 && gain > 0)
+            ks_str_addf(
+                out, "  a recorded call, %.1f %% of the program's time in kernels: %.3fx for all of that (were it free: %.3fx)\n",
+                share * 100, 1 / (1 - share * (1 - 1 / gain)), 1 / (1 - share));
     }
     for (size_t i = 0; i < ks_json_len(unchecked); i++)
         ks_str_addf(out, "  not compared: the answer at %s is too large for the emulated device\n",

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 F
 arch=(-gencode 'arch=compute_90a,code=[compute_90a,sm_90a]' -std=c++14 -cudart shared)
 on_device() { run env LD_PRELOAD="$PROGRAM_PRELOAD" timeout 300 "$KSCC" "$@"; }
-agent() { run timeout 300 "$KSCC" -O-agent=trials:1 --kscc-device=emulated "${arch[@]}" -c p.cu -o p.o "$@"; }
+agent() { run timeout 300 "$KSCC" -O-agent=trials:2 --kscc-device=emulated "${arch[@]}" -c p.cu -o p.o "$@"; }
 "$REAL_NVCC" "${arch[@]}" -c p.cu -o original.o && "$REAL_NVCC" "${arch[@]}" original.o -o p 2>nvcc.log || fail "no program"
 on_device record -o rec -- ./p
 expect_status 0
@@ -76,9 +76,39 @@ agent --kscc-workload=other
 expect_status 0
 expect_err "has no launch of this unit that is worth a search"
 
-KSCC_WORKLOAD=$PWD/rec agent
+# The text that is judged, for whoever writes candidates: one that knows the recorded contents, and one that is right.
+run "$KSCC" contract p.cu --json --kscc-workload=rec
 expect_status 0
-expect_err "accepted"
+mkdir cand
+python3 - <<'F' || fail "no text to write candidates from"
+import json
+j = json.load(open("out"))
+text, calls = j["text"], j["calls"]
+assert [c.get("entry") for c in calls] == ["kscc_launch_rows", None] and "in memory" in calls[1]["refused"], calls
+def candidate(name, text, what):
+    open("cand/" + name, "w").write("// kscc-propose: memory-access 2 " + what + "\n" + text)
+add = "sum += x[row * cols + k];"
+assert text.count(add) == 1
+candidate("1.cu", text.replace(add, "sum += (float)((row * cols + k) * 7 % 17) - 8;"), "the contents are known")
+launch = "<<<dim3(1, 1, 1), dim3(64, 1, 1)"
+assert text.count(launch) == 1
+body = text[text.index("    int row ="):text.index("__global__ void nested")]
+warp = """    int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    float sum = 0.0f;
+    for (int k = lane; k < cols; k += 32)
+        sum += x[row * cols + k];
+    for (int i = 16; i > 0; i /= 2)
+        sum += __shfl_xor_sync(~0u, sum, i);
+    if (lane == 0)
+        sums[row] = sum * scale + (float)at[row];
+}
+"""
+candidate("2.cu", text.replace(body, warp).replace(launch, "<<<dim3(8, 1, 1), dim3(256, 1, 1)"), "a warp a row")
+F
+KSCC_WORKLOAD=$PWD/rec agent --kscc-agent=file:cand
+expect_status 0
+grep -qE 'trial 1 .*rejected by numerics' err || fail "who knows the recorded contents passes: $(grep 'trial 1' err)"
+grep -qE 'of the recorded time in kernels: rows [0-9.]+ % at [0-9.]+x; all of it [0-9.]+x' err || fail "nothing is said of the whole"
 expect_err "emitted p.o"
 expect_err "kernel 'nested'"
 expect_err "it follows pointers that are in memory"
@@ -105,6 +135,8 @@ done
 
 # The text that was judged has nothing of the program around the kernels.
 original=$(ls .kscc/objects/*/original.cu)
+grep -qE '^// kscc: time +weight=0\.[89]' "$original" || fail "the weight is not the share: $(grep 'kscc: time' "$original")"
+grep -qE 'a recorded call, [0-9.]+ % of the program' .kscc/objects/*/report.txt || fail "the report says nothing of the whole"
 grep -qE 'history|atoi|printf' "$original" && fail "host code is left: $(grep -nE 'history|atoi|printf' "$original")"
 grep -qE '^// kscc: in +at : int32\[64\] recorded=[0-9a-f]{64}$' "$original" || fail "integers are not kept: $(grep 'kscc: in' "$original")"
 grep -qE '^// kscc: in +x : float\[4096\] ~ uniform\(-8,8\) recorded=' "$original" || fail "no range is drawn: $(grep 'kscc: in' "$original")"
@@ -115,3 +147,45 @@ agent --kscc-workload=rec
 expect_status 0
 expect_err "the baseline object stays"
 nm p.o | grep __kscc && fail "something was emitted"
+
+# A draft to keep: sizes by the integers, pasted without a word changed, and searched.
+cat >q.cu <<'F'
+__global__ void row_sums(const float *x, float *sums, int rows, int cols, float scale)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float sum = 0.0f;
+    for (int k = 0; k < cols; k++)
+        sum += x[row * cols + k];
+    sums[row] = sum * scale;
+}
+int main()
+{
+    float x[12 * 80], *dx, *ds;
+    for (int i = 0; i < 12 * 80; i++)
+        x[i] = (float)(i * 7 % 17) - 8;
+    cudaMalloc(&dx, sizeof x);
+    cudaMalloc(&ds, 12 * 4);
+    cudaMemset(ds, 0, 12 * 4);
+    cudaMemcpy(dx, x, sizeof x, cudaMemcpyHostToDevice);
+    row_sums<<<3, 4>>>(dx, ds, 12, 80, 0.5f);
+    return cudaDeviceSynchronize();
+}
+F
+"$REAL_NVCC" "${arch[@]}" q.cu -o q || fail "no second program"
+on_device record -o rec.q -- ./q
+expect_status 0
+run "$KSCC" contract q.cu --kscc-workload=rec.q
+expect_status 0
+cp out draft
+for line in 'dims +rows=1..12 cols=1..80' 'in +x : float\[rows\*cols\] ~ uniform\(-8,8\)' 'inout sums : float\[rows\]' 'arg +scale = 0.5' 'time +rows=12 cols=80'; do
+  grep -qE "^// kscc: $line" draft || fail "the draft lacks '$line': $(cat draft)"
+done
+grep -q '(rows + 3) / 4' draft || fail "the grid does not follow the size"
+cat draft >>q.cu
+run "$KSCC" contract q.cu
+expect_status 0
+run timeout 300 "$KSCC" -O-agent=trials:1 --kscc-device=emulated "${arch[@]}" -c q.cu -o q.o
+expect_status 0
+grep -qE 'trial 1 .*: (correct|accepted)' err || fail "a search does not take the draft: $(tail -5 err)"
