@@ -133,4 +133,6 @@ void ks_shape_print(const struct ks_contract *c, const struct ks_shape *shape, s
         ks_str_addf(out, "%s%s=%lld", first ? "" : " ", c->dims[i].name, (long long)shape->dim[i]);
         first = false;
     }
+    if (first)
+        ks_str_add(out, "its one size");
 }

@@ -185,7 +185,7 @@ KS_NODISCARD enum ks_code ks_contract_bytes(const struct ks_contract *c, const s
                                             struct ks_err *err);
 /* True when the shape is one the contract covers: every dim in its range and every buffer of a possible size. */
 bool ks_contract_covers(const struct ks_contract *c, const struct ks_shape *shape);
-/* Renders a shape as "B=4 H=16 S=1024 D=64" (free dims only). */
+/* Renders a shape as "B=4 H=16 S=1024 D=64" (free dims only; "its one size" where there are none). */
 void ks_shape_print(const struct ks_contract *c, const struct ks_shape *shape, struct ks_str *out);
 /* Fills `shapes` with up to n distinct shapes: edges of the domain, primes and neighbours of the timing points, then
  * pseudo-random ones drawn from the counter-based generator under `key`; total buffer bytes at most max_bytes each.  Returns how

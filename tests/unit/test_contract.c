@@ -130,6 +130,9 @@ TEST(completing_a_shape_derives_dims_and_checks_the_domain)
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     ks_shape_print(c, &s, &text);
     CHECK_STR(text.data, "S=48 D=128");
+    ks_str_clear(&text);
+    ks_shape_print(&(struct ks_contract){0}, &s, &text); /* as recordings have */
+    CHECK_STR(text.data, "its one size");
     struct ks_shape bad[] = {{{49, 128}}, {{0, 128}}, {{80, 128}}, {{48, 96}}, {{48, 64}}};
     const char *named[] = {"'S' is 49", "'S' is 0", "'S' is 80", "'D' is 96, expected 64|128", "'G' is -16"};
     for (size_t i = 0; i < 5; i++) {
