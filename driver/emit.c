@@ -133,7 +133,7 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
     KS_TRY(read_baseline(e->u, launches, &e->baseline, err));
     for (size_t i = 0; i < e->n; i++) {
         const struct ks_emission *x = &e->entries[i];
-        const char *symbol = x->launch ? x->launch->stub : x->signature->symbol;
+        const char *symbol = x->launch ? x->launch->symbol : x->signature->symbol;
         if (!x->inner && !defines_function(&e->baseline, symbol))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
                            symbol);

@@ -32,7 +32,7 @@
 /* A launch of the unit in whose place a candidate runs (recorded.h): the entry is one of the candidate's text alone, and takes
  * the kernel's arguments and the stream. */
 struct ks_emission_launch {
-    const char *stub; /* symbol of the kernel in the unit's host code */
+    const char *symbol; /* of the kernel in the unit's host code */
     uint32_t grid[3], block[3];
     int64_t shared_bytes;
 };

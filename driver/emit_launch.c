@@ -4,19 +4,11 @@
 
 #include <string.h>
 
-/* The kernel's stub in the unit, once for each. */
-static bool is_first_of_kernel(const struct ks_emission *entries, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (entries[k].launch && strcmp(entries[k].launch->stub, entries[i].launch->stub) == 0)
-            return false;
-    return true;
-}
-
+/* The first recorded call of the same kernel: it stands for the kernel. */
 static size_t first_of_kernel(const struct ks_emission *entries, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (entries[k].launch && strcmp(entries[k].launch->stub, entries[i].launch->stub) == 0)
+        if (entries[k].launch && strcmp(entries[k].launch->symbol, entries[i].launch->symbol) == 0)
             return k;
     return i;
 }
@@ -51,7 +43,7 @@ void ks_emit_launches(const struct ks_emission *entries, size_t n, const char *g
         out,
         "/* Leads launches that were recorded, and proved, to their candidates. */\n#include <stddef.h>\n#include <stdint.h>\n"
         "struct dim { unsigned x, y, z; };\n"
-        "int __cudaGetKernel(void **kernel, const void *stub);\n"
+        "int __cudaGetKernel(void **kernel, const void *symbol);\n"
         "int __cudaLaunchKernel(void *kernel, struct dim grid, struct dim block, void **args, size_t shared, void *stream);\n"
         "static int is(struct dim d, unsigned x, unsigned y, unsigned z) { return d.x == x && d.y == y && d.z == z; }\n");
     for (size_t i = 0; i < n; i++) {
@@ -60,16 +52,17 @@ void ks_emit_launches(const struct ks_emission *entries, size_t n, const char *g
             continue;
         ks_emit_asked_symbol(&entries[i], &asked);
         add_asked(&entries[i], i, ks_str_cstr(&asked), out);
-        if (is_first_of_kernel(entries, i))
-            ks_str_addf(out, "extern const char kscc_stub_%zu[] __asm__(\"%s\");\nstatic void *kscc_handle_%zu;\n", i,
-                        entries[i].launch->stub, i);
+        if (first_of_kernel(entries, i) == i)
+            ks_str_addf(out, "extern const char kscc_kernel_%zu[] __asm__(\"%s\");\nstatic void *kscc_handle_%zu;\n", i,
+                        entries[i].launch->symbol, i);
     }
     ks_str_addf(out, "int kscc_get_kernel(void **, const void *) __asm__(\"%s\");\n", get_kernel);
-    ks_str_add(out, "int kscc_get_kernel(void **kernel, const void *stub)\n{\n    int status = __cudaGetKernel(kernel, stub);\n");
+    ks_str_add(out,
+               "int kscc_get_kernel(void **kernel, const void *symbol)\n{\n    int status = __cudaGetKernel(kernel, symbol);\n");
     for (size_t i = 0; i < n; i++)
-        if (entries[i].launch && is_first_of_kernel(entries, i))
+        if (entries[i].launch && first_of_kernel(entries, i) == i)
             ks_str_addf(out,
-                        "    if (status == 0 && stub == kscc_stub_%zu)\n"
+                        "    if (status == 0 && symbol == kscc_kernel_%zu)\n"
                         "        __atomic_store_n(&kscc_handle_%zu, *kernel, __ATOMIC_RELAXED);\n",
                         i, i);
     ks_str_add(out, "    return status;\n}\n");

@@ -63,7 +63,7 @@ const struct ks_emission_launch *ks_recorded_launch(const struct ks_unit *u, con
     if (!c)
         return NULL;
     struct ks_emission_launch *l = KS_ARENA_NEW(u->arena, struct ks_emission_launch);
-    *l = (struct ks_emission_launch){.stub = c->kernel->mangled, .shared_bytes = c->shared_bytes};
+    *l = (struct ks_emission_launch){.symbol = c->kernel->mangled, .shared_bytes = c->shared_bytes};
     memcpy(l->grid, c->grid, sizeof(l->grid));
     memcpy(l->block, c->block, sizeof(l->block));
     return l;
