@@ -75,6 +75,6 @@ void ks_args_add(struct ks_args *a, const char *arg);
 void ks_args_addf(struct ks_args *a, const char *fmt, ...) KS_PRINTF(2, 3);
 void ks_args_add_all(struct ks_args *a, char *const *argv); /* argv NULL-terminated */
 void ks_args_sort(struct ks_args *a, size_t from);          /* by bytes; the words in front of `from` stay */
-void ks_args_quote(struct ks_str *out, char *const *argv);  /* POSIX shell quoting, for display only */
+void ks_args_quote(struct ks_str *out, char *const *argv);  /* POSIX shell quoting */
 
 #endif

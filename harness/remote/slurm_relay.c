@@ -49,12 +49,16 @@ static enum ks_code start(void *context, const char *dir, struct ks_err *err)
 {
     struct job *j = context;
     KS_AUTO_ARGS struct ks_args a;
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT, log = KS_STR_INIT, script = KS_STR_INIT, out = KS_STR_INIT, said = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, log = KS_STR_INIT, program = KS_STR_INIT, script = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT, said = KS_STR_INIT;
     char *end = NULL;
     ks_args_init(&a);
     ks_path_join(&path, j->trial, "job.sh");
     ks_path_join(&log, j->trial, "job.log");
-    ks_str_addf(&script, "#!/bin/sh\nexec '%s/bin/kscc-worker' run '%s'\n", j->worker, dir);
+    ks_path_join(&program, j->worker, "bin/kscc-worker");
+    ks_str_add(&script, "#!/bin/sh\nexec ");
+    ks_args_quote(&script, (char *const[]){program.data, (char *)(uintptr_t) "run", (char *)(uintptr_t)dir, NULL});
+    ks_str_addc(&script, '\n');
     KS_TRY(ks_file_write_atomic(path.data, script.data, script.len, 0700, err));
     ks_slurm_sbatch_words(j->spec, j->minutes, log.data, &a);
     ks_args_add(&a, path.data);
