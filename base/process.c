@@ -95,10 +95,13 @@ static _Noreturn void child(const struct ks_spawn *s, const char *path, int stat
     set_limit(RLIMIT_FSIZE, s->file_limit_bytes);
     /* Ignored signals survive exec: give the child the default.  Handlers do not, but must not run here either. */
     signal(SIGPIPE, SIG_DFL);
-    struct sigaction a, by_default = {.sa_handler = SIG_DFL};
+    struct sigaction a, ignore = {.sa_handler = SIG_IGN}, by_default = {.sa_handler = SIG_DFL};
     for (int i = 1; i < NSIG; i++)
-        if (sigaction(i, NULL, &a) == 0 && a.sa_handler != SIG_IGN && a.sa_handler != SIG_DFL)
+        if (sigaction(i, NULL, &a) == 0 && a.sa_handler != SIG_IGN && a.sa_handler != SIG_DFL) {
+            if (s->own_group) /* one that came to the parent's group before the child left it is the parent's: forget it */
+                sigaction(i, &ignore, NULL);
             sigaction(i, &by_default, NULL);
+        }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

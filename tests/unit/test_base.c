@@ -10,7 +10,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(str_grows_and_detaches)
@@ -193,6 +195,49 @@ TEST(every_way_a_child_ends_is_told_apart)
     ks_exit_describe(&e, &out);
     CHECK_CONTAINS(out.data, "printed more than");
     ks_str_release(&out);
+}
+
+static void on_interrupt(int number)
+{
+    (void)number;
+}
+
+static void *interrupt_the_group(void *ended)
+{
+    while (!atomic_load((atomic_bool *)ended))
+        kill(0, SIGINT);
+    return NULL;
+}
+
+/* A Ctrl-C may come between the birth of the child and its leaving of the terminal's group. */
+TEST(a_child_of_its_own_group_is_not_hit_by_a_signal_to_the_parents)
+{
+    enum { N = 300 };
+    pid_t group = fork();
+    if (group == 0) {
+        atomic_bool ended = false;
+        pthread_t thread;
+        int n_hit = 0;
+        setpgid(0, 0);
+        signal(SIGINT, on_interrupt);
+        if (pthread_create(&thread, NULL, interrupt_the_group, &ended) != 0)
+            _exit(2);
+        for (int i = 0; i < N; i++) {
+            struct ks_err err = {0};
+            struct ks_exit e = {0};
+            struct ks_spawn s;
+            ks_spawn_init(&s);
+            s.argv = (char *[]){(char[]){"true"}, NULL};
+            s.own_group = true;
+            n_hit += ks_process_run(&s, NULL, NULL, &e, &err) != KS_OK || !ks_exit_ok(&e);
+        }
+        atomic_store(&ended, true);
+        pthread_join(thread, NULL);
+        _exit(n_hit ? 1 : 0);
+    }
+    int status = -1;
+    CHECK_INT(waitpid(group, &status, 0), group);
+    CHECK_INT(status, 0);
 }
 
 static void *wait_for(void *mutex)
