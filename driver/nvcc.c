@@ -28,14 +28,21 @@ static void pass_on(int signal_number)
         kill((pid_t)child_pid, signal_number);
 }
 
+/* How the caller left signals that are altered here while nvcc runs, for nvcc. */
+struct found_signals {
+    sigset_t to_default;
+    struct sigaction children; /* a caller that ignores SIGCHLD leaves nothing to wait for */
+};
+
 /* In the child, before exec: signals as they were found, and no life after the parent's, because a build that sees kscc die must
  * not find an object growing later. */
-_Noreturn static void become_child(char *const *argv, const sigset_t *to_default, pid_t parent, int status_fd)
+_Noreturn static void become_child(char *const *argv, const struct found_signals *found, pid_t parent, int status_fd)
 {
     struct sigaction by_default = {.sa_handler = SIG_DFL};
     for (int i = 1; i < NSIG; i++)
-        if (sigismember(to_default, i) == 1)
+        if (sigismember(&found->to_default, i) == 1)
             sigaction(i, &by_default, NULL);
+    sigaction(SIGCHLD, &found->children, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -45,7 +52,7 @@ _Noreturn static void become_child(char *const *argv, const sigset_t *to_default
     _exit(127);
 }
 
-static enum ks_code spawn_and_wait(char *const *argv, const sigset_t *to_default, struct ks_echo *echo, int *ret_status,
+static enum ks_code spawn_and_wait(char *const *argv, const struct found_signals *found, struct ks_echo *echo, int *ret_status,
                                    struct ks_err *err)
 {
     int fds[2], failed = 0;
@@ -55,7 +62,7 @@ static enum ks_code spawn_and_wait(char *const *argv, const sigset_t *to_default
     if (pid == 0) {
         if (echo)
             ks_echo_in_child(echo);
-        become_child(argv, to_default, parent, fds[1]);
+        become_child(argv, found, parent, fds[1]);
     }
     close(fds[1]);
     ssize_t n = 0;
@@ -87,14 +94,16 @@ static const int ignored[] = {SIGINT, SIGQUIT};
 
 enum ks_code ks_nvcc_run(char *const *argv, struct ks_echo *echo, struct ks_wait_status *ret, struct ks_err *err)
 {
-    struct sigaction old_ignored[N_IGNORED], old_passed[N_PASSED], ignore = {.sa_handler = SIG_IGN};
-    sigset_t defaults;
-    sigemptyset(&defaults);
+    struct sigaction old_ignored[N_IGNORED], old_passed[N_PASSED], ignore = {.sa_handler = SIG_IGN},
+                                                                   by_default = {.sa_handler = SIG_DFL};
+    struct found_signals found;
+    sigemptyset(&found.to_default);
+    sigaction(SIGCHLD, &by_default, &found.children);
     for (size_t i = 0; i < N_IGNORED; i++) {
         sigaction(ignored[i], &ignore, &old_ignored[i]);
         /* nohup and background shells hand down ignored signals: the child must find what we found */
         if (old_ignored[i].sa_handler != SIG_IGN)
-            sigaddset(&defaults, ignored[i]);
+            sigaddset(&found.to_default, ignored[i]);
     }
     for (size_t i = 0; i < N_PASSED; i++) {
         /* a fault of our own must not come back for ever */
@@ -104,11 +113,12 @@ enum ks_code ks_nvcc_run(char *const *argv, struct ks_echo *echo, struct ks_wait
             sigaction(passed[i], &pass, NULL);
     }
     int status = 0;
-    enum ks_code code = spawn_and_wait(argv, &defaults, echo, &status, err);
+    enum ks_code code = spawn_and_wait(argv, &found, echo, &status, err);
     for (size_t i = 0; i < N_IGNORED; i++)
         sigaction(ignored[i], &old_ignored[i], NULL);
     for (size_t i = 0; i < N_PASSED; i++)
         sigaction(passed[i], &old_passed[i], NULL);
+    sigaction(SIGCHLD, &found.children, NULL);
     if (code == KS_OK)
         *ret = WIFSIGNALED(status) ? (struct ks_wait_status){true, WTERMSIG(status)}
                                    : (struct ks_wait_status){false, WEXITSTATUS(status)};

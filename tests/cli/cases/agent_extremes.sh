@@ -40,3 +40,4 @@ if [ "$(id -u)" != 0 ]; then
 fi
 same no_folder 'export WHO; "$CC" $SWITCH -c a.cu -o nofolder/a.o'
 same no_tmp 'export WHO; TMPDIR=/nonexistent "$CC" $SWITCH -c a.cu -o a.o'
+same children_ignored 'export WHO; python3 -c "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])" "$CC" $SWITCH -c a.cu -o a.o'
