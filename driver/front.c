@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 {
     struct ks_err err;
     const char *name = argc > 0 ? ks_path_base(argv[0]) : "";
-    if (ks_nvcc_is_parent(name)) {
+    if (ks_nvcc_is_parent()) {
         ks_nvcc_exec_host_compiler(argv, &err);
         return fail(&err);
     }

@@ -23,9 +23,9 @@ struct ks_echo;
 KS_NODISCARD enum ks_code ks_nvcc_find(const char *given, char **ret_path, struct ks_err *err);
 /* True when `path` is this program: the same file, a copy of it, or a script that runs it. */
 bool ks_nvcc_is_self(const char *path);
-/* True when this process, started by `name`, was started by nvcc as its host compiler ("-ccbin kscc", or gcc on PATH being kscc),
- * and not by a program that nvcc ran ("-run"). */
-bool ks_nvcc_is_parent(const char *name);
+/* True when this process was started by nvcc as its host compiler ("-ccbin kscc", or gcc on PATH being kscc), and not by a program
+ * that nvcc ran ("-run"). */
+bool ks_nvcc_is_parent(void);
 /* The host compiler on PATH, gcc or g++, that is not this program; NULL: none.  Caller frees. */
 char *ks_host_compiler_find(bool cxx);
 /* Becomes the host compiler (recursion guard).  Returns only on failure. */

@@ -249,25 +249,28 @@ static bool runs_programs(pid_t nvcc)
     return false;
 }
 
-/* "sh -c LINE", as nvcc starts programs, with a line that names us: not a program, nor the line of one that became us. */
-static bool is_shell_for(pid_t pid, const char *name)
+/* A line that nvcc wrote for its host compiler, as the compiler, a shell or a script that stands for it has it: this macro is
+ * among the first words of each. */
+static bool has_host_compiler_line(pid_t pid)
 {
+    static const char mark[] = "-D__CUDA_ARCH_LIST__=";
     char text[1 << 16];
-    size_t n = words_of(pid, text, sizeof(text)), option = strlen(text) + 1;
-    return option + 3 < n && strcmp(text + option, "-c") == 0 && strstr(text + option + 3, name);
+    return memmem(text, words_of(pid, text, sizeof(text)), mark, sizeof(mark) - 1);
 }
 
 /* nvcc puts _HERE_ and _SPACE_ into the environment of its children, and starts them directly or through one shell.  A script
  * that stands for the host compiler may lie between. */
-bool ks_nvcc_is_parent(const char *name)
+bool ks_nvcc_is_parent(void)
 {
     if (!getenv("_HERE_") || !getenv("_SPACE_"))
         return false;
-    const pid_t parent = getppid();
-    pid_t above = parent;
-    for (int level = 0; level < 3 && above > 1; level++, above = parent_of(above))
+    bool is_host_compiler = has_host_compiler_line(getpid());
+    pid_t above = getppid();
+    for (int level = 0; level < 3 && above > 1; level++, above = parent_of(above)) {
         if (process_is_nvcc(above))
-            return level == 0 || !runs_programs(above) || is_shell_for(parent, name);
+            return is_host_compiler || !runs_programs(above);
+        is_host_compiler = is_host_compiler || has_host_compiler_line(above);
+    }
     return false;
 }
 

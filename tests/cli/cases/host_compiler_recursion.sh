@@ -12,3 +12,5 @@ expect_status 7
 printf '#!/bin/sh\n"%s" "$@"\n' "$KSCC" >script; chmod +x script
 run timeout 60 "$KSCC" -ccbin "$PWD/script" -c a.cu -o b.o
 expect_status 0
+run timeout 60 "$KSCC" -ccbin "$PWD/script" -run m.cu
+expect_status 7
