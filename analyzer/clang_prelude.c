@@ -1,5 +1,6 @@
-/* What stands before a unit's own text (CUDA's and C++'s headers, -include) is nine tenths of a small unit's parse.  A process
- * that parses by the same words again and again (a search, a compilation database, the tests) has it precompiled the third time.
+/* What stands before a unit's own text (CUDA's and C++'s headers, -include) is nine tenths of a small unit's parse.  It is
+ * precompiled at a line's first parse: both together cost no more than a parse in full, because bodies of functions are skipped
+ * there, and whoever parses by the same words again (a search, a compilation database, the tests) gets it for nothing.
  */
 
 #include <clang-c/Index.h> /* first: our header names its types */
@@ -11,16 +12,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define MAX_PRELUDES 8 /* lines remembered in one process, each with and without nvcc's name; the rest are parsed in full */
-#define WORTH_IT     3 /* the parse by which it pays: making one costs little more than a parse */
 
 struct prelude {
     char *words; /* owned, for the life of the process */
-    int n_parses;
-    int fd;     /* of the precompiled prelude, without a name; -1: none */
-    bool tried; /* it was made, or could not be */
+    int fd;      /* of the precompiled prelude, without a name; -1: none */
+    bool tried;  /* it was made, or could not be */
     char path[32];
 };
 
@@ -63,7 +63,10 @@ static void make(CXIndex index, const struct ks_args *args, struct prelude *p)
     KS_AUTO_FREE char *dir = NULL;
     KS_AUTO_STR struct ks_str file = KS_STR_INIT;
     struct ks_err err;
+    struct rlimit size;
     p->tried = true;
+    if (getrlimit(RLIMIT_FSIZE, &size) < 0 || size.rlim_cur != RLIM_INFINITY) /* a file too large would end the process */
+        return;
     if (ks_dir_make_temp("kscc-prelude", &dir, &err) != KS_OK)
         return;
     ks_path_join(&file, dir, "prelude.pch");
@@ -85,7 +88,7 @@ const char *ks_clang_prelude(CXIndex index, const struct ks_args *args)
     struct prelude *p = find(args);
     if (!p)
         return NULL;
-    if (++p->n_parses >= WORTH_IT && !p->tried)
+    if (!p->tried)
         make(index, args, p);
     return p->fd >= 0 ? p->path : NULL;
 }

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* Of every scratch folder. */
-static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit.", "kscc-print.", "kscc-link.", "kscc-sign."};
+static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit.",   "kscc-print.",
+                                       "kscc-link.", "kscc-sign.",  "kscc-prelude."};
 /* A folder is made first and locked then: a younger one may be on the way. */
 #define MIN_AGE_S 60
 

@@ -298,7 +298,7 @@ TEST(device_functions_of_the_users_headers_count_and_those_of_libraries_do_not)
     CHECK_OK(ks_dir_remove(dir, &err));
 }
 
-TEST(a_line_met_again_is_parsed_from_its_prelude_with_the_same_facts)
+TEST(a_line_met_again_is_parsed_from_the_prelude_of_its_first_parse_with_the_same_facts)
 {
     static const char text[] =
         "__global__ void k(float *x) { for (int i = 0; i < THERE; i++) x[i * THERE + threadIdx.x] += 1; }\n"
@@ -312,14 +312,14 @@ TEST(a_line_met_again_is_parsed_from_its_prelude_with_the_same_facts)
     char *words[] = {
         (char *)"nvcc", (char *)"-arch=sm_90a", (char *)"-include", header.data, (char *)"-c", (char *)"unit.cu", NULL};
     clock_t first = 0, last = 0;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 3; i++) {
         struct unit u;
-        const char *value = i < 5 ? "#define THERE 7\n" : "#define THERE 1024 // it changed meanwhile\n";
-        if (i == 0 || i == 5)
+        const char *value = i < 2 ? "#define THERE 7\n" : "#define THERE 1024 // it changed meanwhile\n";
+        if (i != 1)
             CHECK_OK(ks_file_write_atomic(header.data, value, strlen(value), 0644, &err));
         clock_t begin = clock();
         unit_parse_words(&u, "unit.cu", text, words);
-        last = i < 5 ? clock() - begin : last;
+        last = i < 2 ? clock() - begin : last;
         first = i == 0 ? last : first;
         CHECK_INT(u.code, KS_OK);
         CHECK_INT(u.diags.n, 0);
@@ -327,7 +327,7 @@ TEST(a_line_met_again_is_parsed_from_its_prelude_with_the_same_facts)
         CHECK_INT(u.facts ? u.facts->n_entries : 0, 1); /* the template, not its instance */
         const struct ks_access *x = u.facts ? access_of(&u.facts->kernels[0], "x", true, 0) : NULL;
         const char *index = x ? poly_text(&x->index) : "";
-        CHECK_CONTAINS(index, i < 5 ? "7" : "1024");
+        CHECK_CONTAINS(index, i < 2 ? "7" : "1024");
         unit_release(&u);
     }
     CHECK(last * 2 < first); /* processor time; a tenth of it in fact */

@@ -70,7 +70,7 @@ TEST(a_build_is_described)
  * nvcc makes of the path. */
 TEST(an_object_built_again_is_recognised)
 {
-    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-c", "dir/unit.cu", NULL};
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-std=c++14", "-c", "dir/unit.cu", NULL};
     static const char text[] =
         "#include <cuda_runtime.h>\n"
         "namespace { __device__ int hidden[3]; __global__ void k0(float *y) { y[0] = hidden[1]; } }\n"
@@ -84,7 +84,7 @@ TEST(an_object_built_again_is_recognised)
         "static __global__ void k1(float *y) { y[0] = twice(__TIME__[7] + y[1]); }\n"
         "void go(float *y, int n, cudaStream_t s) { k0<<<1, n, 0, s>>>(y); k1<<<1, n, 0, s>>>(y); }\n";
     struct ks_session_options o = {
-        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 3, .arch = "sm_90a", .work_dir = work};
+        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 4, .arch = "sm_90a", .work_dir = work};
     struct ks_built *session = NULL, *emission = NULL, *changed = NULL;
     struct ks_err err;
     CHECK_OK(ks_build(&o, text, strlen(text), "judged", 120000, &session, NULL, &err));
@@ -101,7 +101,7 @@ TEST(an_object_built_again_is_recognised)
 /* The same bytes of code, and other things that they stand for. */
 TEST(what_code_refers_to_is_part_of_what_was_judged)
 {
-    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-c", "dir/unit.cu", NULL};
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-O2", "-std=c++14", "-c", "dir/unit.cu", NULL};
     static const char *const heads[] = {
         "#define K k1\n#define N 3\n#define TEXT \"one\"\n", "#define K k2\n#define N 3\n#define TEXT \"one\"\n",
         "#define K k1\n#define N 5\n#define TEXT \"one\"\n", "#define K k1\n#define N 3\n#define TEXT \"two\"\n"};
@@ -114,7 +114,7 @@ TEST(what_code_refers_to_is_part_of_what_was_judged)
     char hashes[4][65];
     for (size_t i = 0; i < 4; i++) {
         struct ks_session_options o = {
-            .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 3, .arch = "sm_90a", .work_dir = work};
+            .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 4, .arch = "sm_90a", .work_dir = work};
         KS_AUTO_STR struct ks_str text = KS_STR_INIT;
         struct ks_built *b = NULL, *again = NULL;
         struct ks_err err;
@@ -317,9 +317,9 @@ TEST(a_stub_inside_of_the_entry_is_nvccs)
 
 TEST(a_compiler_error_names_the_users_line)
 {
-    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-c", "dir/unit.cu", NULL};
+    static char *argv[] = {KSCC_CUDA_ROOT "/bin/nvcc", "-std=c++14", "-c", "dir/unit.cu", NULL};
     struct ks_session_options o = {
-        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 2, .arch = "sm_90a", .work_dir = work};
+        .unit_path = "dir/unit.cu", .nvcc_argv = argv, .input_index = 3, .arch = "sm_90a", .work_dir = work};
     const char *text = "__global__ void k() {}\nint broken = ;\n";
     struct ks_built *b = NULL;
     struct ks_err err;
