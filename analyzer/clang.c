@@ -298,11 +298,14 @@ static bool is_told(const struct ks_diags *diags, const char *file, uint32_t lin
     return false;
 }
 
+/* Diagnostics are taken from their set, which belongs to the tree: clang_getNumDiagnostics() may make it anew at each call, which
+ * takes hours on a file that is no text. */
 static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path, struct ks_diags *diags)
 {
     size_t n_errors = 0, n_told = 0, n_more = 0;
-    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
-        CXDiagnostic d = clang_getDiagnostic(tu, i);
+    CXDiagnosticSet set = clang_getDiagnosticSetFromTU(tu);
+    for (unsigned i = 0; i < clang_getNumDiagnosticsInSet(set); i++) {
+        CXDiagnostic d = clang_getDiagnosticInSet(set, i);
         enum ks_severity severity = severity_of(clang_getDiagnosticSeverity(d));
         CXString text = clang_getDiagnosticSpelling(d);
         const char *message = clang_getCString(text);
@@ -340,8 +343,9 @@ static size_t report(struct collect *ctx, CXTranslationUnit tu, const char *path
 static size_t count_errors(CXTranslationUnit tu)
 {
     size_t n = 0;
-    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
-        CXDiagnostic d = clang_getDiagnostic(tu, i);
+    CXDiagnosticSet set = clang_getDiagnosticSetFromTU(tu);
+    for (unsigned i = 0; i < clang_getNumDiagnosticsInSet(set); i++) {
+        CXDiagnostic d = clang_getDiagnosticInSet(set, i);
         CXString text = clang_getDiagnosticSpelling(d);
         n += severity_of(clang_getDiagnosticSeverity(d)) == KS_SEV_ERROR && !is_clang_only(clang_getCString(text));
         clang_disposeString(text);
@@ -397,8 +401,9 @@ static int text_file(const char *source, size_t source_len)
 static bool is_cut_short(CXTranslationUnit tu)
 {
     bool fatal = false;
-    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
-        CXDiagnostic d = clang_getDiagnostic(tu, i);
+    CXDiagnosticSet set = clang_getDiagnosticSetFromTU(tu);
+    for (unsigned i = 0; i < clang_getNumDiagnosticsInSet(set); i++) {
+        CXDiagnostic d = clang_getDiagnosticInSet(set, i);
         fatal |= clang_getDiagnosticSeverity(d) == CXDiagnostic_Fatal;
         clang_disposeDiagnostic(d);
     }

@@ -46,8 +46,9 @@ static struct prelude *find(const struct ks_args *args)
 static bool has_errors(CXTranslationUnit tu)
 {
     bool any = false;
-    for (unsigned i = 0; i < clang_getNumDiagnostics(tu); i++) {
-        CXDiagnostic d = clang_getDiagnostic(tu, i);
+    CXDiagnosticSet set = clang_getDiagnosticSetFromTU(tu);
+    for (unsigned i = 0; i < clang_getNumDiagnosticsInSet(set); i++) {
+        CXDiagnostic d = clang_getDiagnosticInSet(set, i);
         any |= clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error;
         clang_disposeDiagnostic(d);
     }

@@ -276,7 +276,7 @@ enum ks_code ks_ncu_read(const char *text, struct ks_json **ret_profile, struct 
     if (n_told > 0)
         return *ret_profile = profile, KS_OK;
     ks_json_free(profile);
-    return ks_fail(err, KS_ERR_SYNTAX, "find no launch with a metric of 'kscc analyze --ncu-metrics' in the CSV");
+    return ks_fail(err, KS_ERR_SYNTAX, "found no launch with a metric of 'kscc analyze --ncu-metrics' in the CSV");
 }
 
 void ks_ncu_metrics(struct ks_str *out)

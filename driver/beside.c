@@ -38,6 +38,14 @@ bool ks_unit_may_have_contract(const char *unit_path)
            (ks_file_read(unit_path, SIZE_MAX, &text, &none) == KS_OK && strstr(ks_str_cstr(&text), "kscc:"));
 }
 
+bool ks_unit_may_have_kernel(const char *unit_path)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_err none;
+    return ks_file_read(unit_path, SIZE_MAX, &text, &none) != KS_OK || strstr(ks_str_cstr(&text), "__global__") ||
+           strstr(ks_str_cstr(&text), "<<<");
+}
+
 void ks_store_dir_of(const struct ks_settings *s, const char *unit_path, struct ks_str *ret)
 {
     KS_AUTO_STR struct ks_str beside = KS_STR_INIT;

@@ -13,6 +13,8 @@ KS_NODISCARD enum ks_code ks_sidecar_read(const char *sidecar, struct ks_arena *
                                           struct ks_contract **contracts, size_t *n, struct ks_err *err);
 /* Whether a closer look can find a contract in the unit or beside it. */
 bool ks_unit_may_have_contract(const char *unit_path);
+/* Its own text defines or launches one; true also where it cannot be read. */
+bool ks_unit_may_have_kernel(const char *unit_path);
 
 /* The store's folder: the one that the settings name, or .kscc beside the unit. */
 void ks_store_dir_of(const struct ks_settings *s, const char *unit_path, struct ks_str *ret);

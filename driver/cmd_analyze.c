@@ -6,6 +6,7 @@
 #include "driver/call.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/contract_outline.h"
 #include "driver/database.h"
 #include "driver/entry_check.h"
 #include "driver/inner.h"
@@ -45,7 +46,7 @@ static enum ks_code open_unit(struct ks_looked *l, struct ks_err *err)
 bool ks_look(char *const *argv, struct ks_looked *l)
 {
     struct ks_err err;
-    *l = (struct ks_looked){0};
+    *l = (struct ks_looked){.refusal = 2};
     ks_arena_init(&l->arena);
     ks_args_init(&l->words);
     ks_args_add(&l->words, argv[0]);
@@ -61,6 +62,7 @@ bool ks_look(char *const *argv, struct ks_looked *l)
         ks_command_usage(argv[0]);
         return false;
     }
+    l->refusal = 1;
     if (open_unit(l, &err) == KS_OK)
         return true;
     ks_say_error(&err);
@@ -162,6 +164,9 @@ static bool print_hypotheses(struct ks_looked *l)
     if (!ks_look_counters(l, &all, &profile))
         return false;
     ks_look_derive(l, profile, &h);
+    if (l->facts->n_kernels == 0)
+        ks_say(KS_SEV_NOTE, "%s: no kernel ('__global__' function) in the source, there is nothing to analyse [kscc-not-found]",
+               l->unit.path);
     if (l->json) {
         KS_AUTO_JSON struct ks_json *j = ks_json_object();
         ks_json_set_str(j, "unit", l->unit.path);
@@ -197,8 +202,9 @@ static int analyze_unit(char *const *argv)
     struct ks_looked l;
     bool ok = ks_look(argv, &l) && ks_look_parse(&l);
     ok = ok && print_hypotheses(&l);
+    int status = ok ? 0 : l.refusal;
     ks_looked_release(&l);
-    return ok ? 0 : 1;
+    return status;
 }
 
 /* ---- a whole build -------------------------------------------------------------------------------------------------- */
@@ -260,7 +266,7 @@ static int analyze_build(const char *build, const struct ks_args *common, const 
         n_units++;
     }
     if (n_units == 0) {
-        ks_say(KS_SEV_ERROR, "find no command for %s in the compilation database of '%s' [kscc-not-found]",
+        ks_say(KS_SEV_ERROR, "found no command for %s in the compilation database of '%s' [kscc-not-found]",
                named->n ? named->v[0] : "a .cu", build);
         status = 1;
     }
@@ -367,6 +373,18 @@ static int draft_contracts(struct ks_looked *l)
     return any ? 0 : 1;
 }
 
+/* A unit without a contract: what one could begin with. */
+static void outline_contracts(struct ks_looked *l)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    size_t n = !l->json && ks_look_parse(l) ? ks_contract_outline(l->facts, &l->arena, &text) : 0;
+    fputs(ks_str_cstr(&text), stdout);
+    ks_say(KS_SEV_ERROR, "%s: no contract ('// kscc: entry ...') in the source%s [kscc-no-workload]", l->unit.path,
+           n ? "; a beginning is on stdout: put it before its function and write what is true for each '?' "
+               "('kscc help contract')"
+             : "");
+}
+
 static int check_contracts(struct ks_looked *l)
 {
     struct ks_diags diags;
@@ -398,7 +416,7 @@ static int check_contracts(struct ks_looked *l)
     if (code != KS_OK && n_errors == 0)
         ks_wrap(&err, "cannot read the contracts of '%s'", l->unit.path), ks_say_error(&err);
     else if (code == KS_OK && n == 0)
-        ks_say(KS_SEV_ERROR, "%s: no contract ('// kscc: entry ...') in the source [kscc-no-workload]", l->unit.path);
+        outline_contracts(l);
     else if (ok && !l->json)
         printf("%s: %zu contract%s, no errors\n", l->unit.path, n, ks_plural_s(n));
     return ok ? 0 : 1;
@@ -407,7 +425,7 @@ static int check_contracts(struct ks_looked *l)
 int ks_cmd_contract(char *const *argv)
 {
     struct ks_looked l;
-    int status = ks_look(argv, &l) ? check_contracts(&l) : 1;
+    int status = ks_look(argv, &l) ? check_contracts(&l) : l.refusal;
     ks_looked_release(&l);
     return status;
 }

@@ -199,6 +199,8 @@ static enum ks_code open_all(struct asking *a, struct ks_err *err)
 static enum ks_code ask(struct asking *a, const struct ks_json *profile, struct ks_err *err)
 {
     struct ks_choice *choices;
+    if (a->l.facts->n_kernels == 0)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "found no kernel in '%s' to ask about", a->l.unit.path);
     KS_TRY(open_all(a, err));
     ks_look_derive(&a->l, profile, &a->hypotheses);
     (void)ks_roofline_text(profile, &a->roofline);
@@ -213,7 +215,7 @@ static enum ks_code ask(struct asking *a, const struct ks_json *profile, struct 
     enum ks_decision_point point = point_of(a);
     size_t n = ks_bank_rank(&a->bank, a->memory, point, &v, &a->l.arena, &choices);
     if (n == 0)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "find no question about '%s' that fits now", a->l.unit.path);
+        return ks_fail(err, KS_ERR_NOT_FOUND, "found no question about '%s' that fits now", a->l.unit.path);
     print_all(a, choices, n, point);
     return history_add(a, choices[0].question, err);
 }
@@ -236,6 +238,7 @@ int ks_cmd_ask(char *const *argv)
         ks_say_error(&err);
         ok = false;
     }
+    int status = ok ? 0 : a.l.refusal;
     asking_release(&a);
-    return ok ? 0 : 1;
+    return status;
 }

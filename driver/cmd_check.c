@@ -333,7 +333,10 @@ int ks_cmd_check(char *const *argv)
     if (!ks_command_args(argv, &s, &words))
         return 2;
     bool json = ks_command_flag(&words, "--json");
-    if (words.n == 0)
+    bool wrong = words.n == 0;
+    for (size_t i = 0; i < words.n; i++)
+        wrong |= words.v[i][0] == '-';
+    if (wrong)
         return ks_command_usage(argv[0]);
     files = json ? ks_json_array() : NULL;
     for (size_t i = 0; i < words.n; i++)

@@ -38,7 +38,7 @@ int ks_cmd_explain(char *const *argv)
     if (!ks_command_args(argv, &s, &words))
         return 2;
     bool json = ks_command_flag(&words, "--json");
-    if (words.n > 1)
+    if (words.n > 1 || (words.n == 1 && words.v[0][0] == '-'))
         return ks_command_usage("explain");
     if (words.n == 0) {
         list(json);

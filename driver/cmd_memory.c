@@ -15,7 +15,7 @@
 static enum ks_code load(const char *path, struct ks_memory **ret, struct ks_err *err)
 {
     if (!ks_file_exists(path))
-        return ks_fail(err, KS_ERR_NOT_FOUND, "find no memory '%s'", path);
+        return ks_fail(err, KS_ERR_NOT_FOUND, "found no memory '%s'", path);
     return ks_memory_load(path, ret, err);
 }
 

@@ -159,8 +159,9 @@ static int profile_unit(char *const *argv)
     }
     if (ok && l.json)
         print_report(all, NULL, true);
+    int status = ok ? 0 : l.refusal;
     ks_looked_release(&l);
-    return ok ? 0 : 1;
+    return status;
 }
 
 /* ---- a program ------------------------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DIR_VARIABLE    "KSCC_RECORD" /* the emulated runtime reads these */
 #define SAMPLE_VARIABLE "KSCC_RECORD_SAMPLE"
@@ -146,14 +147,17 @@ static int record(const struct ks_settings *s, const char *dir, const char *samp
     }
     int status = ks_command_run(program, -1, "keeping what was recorded before [kscc-incomplete]", &err);
     if (status < 0) {
+        rmdir(path); /* made for this */
         ks_say_error(&err);
         return err.code == KS_ERR_NOT_FOUND ? 127 : 126;
     }
-    if (!any_process(path))
+    if (!any_process(path)) {
+        rmdir(path);
         ks_say(KS_SEV_WARNING, "no process of '%s' used the emulated device: nothing was recorded [kscc-nothing-seen]",
                program[0]);
-    else
-        ks_say(KS_SEV_REMARK, "recorded in '%s'; 'kscc record --show %s' prints where the time went [kscc-recorded]", dir, dir);
+    } else {
+        ks_say(KS_SEV_REMARK, "recorded in '%s'; 'kscc record --show=%s' prints where the time went [kscc-recorded]", dir, dir);
+    }
     return status;
 }
 

@@ -1,8 +1,10 @@
 /* kscc store: what a store holds. */
 
+#include "base/file.h"
 #include "driver/certificate.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/emit.h"
 #include "driver/kept_object.h"
 #include "driver/remake.h"
 #include "driver/say.h"
@@ -212,6 +214,19 @@ static void print_import(const char *key, const char *why, void *ctx)
     printf("%.12s  %s%s\n", key, why ? "left out: " : "taken over", why ? why : "");
 }
 
+/* Before a store is made for what it holds. */
+static enum ks_code check_archive(const char *file, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str names = KS_STR_INIT;
+    char *const argv[] = {"tar", "--force-local", "-tf", (char *)file, NULL};
+    if (!ks_file_exists(file))
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find '%s'", file);
+    enum ks_code code = ks_tool_run(argv, &names, err);
+    if (code != KS_ERR_BUILD)
+        return code;
+    return ks_fail(err, KS_ERR_SYNTAX, "'%s' is no archive that 'kscc store export' has written: nothing was taken over", file);
+}
+
 static int import(const struct ks_store *store, struct ks_args *words)
 {
     struct ks_err err;
@@ -221,6 +236,15 @@ static int import(const struct ks_store *store, struct ks_args *words)
         return ks_command_usage("store");
     enum ks_code code = ks_store_import(store, words->v[1], with_approvals, print_import, &n_bad, &err);
     return said(code, &err) || n_bad;
+}
+
+static bool is_verb(const char *word)
+{
+    static const char *const verbs[] = {"export", "gc", "import", "list", "rebuild", "verify"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(word, verbs[i]) == 0)
+            return true;
+    return false;
 }
 
 int ks_cmd_store(char *const *argv)
@@ -238,6 +262,10 @@ int ks_cmd_store(char *const *argv)
     if ((again && !verifies) || (json && !verifies && strcmp(verb, "list") != 0))
         return ks_command_usage("store");
     bool makes = strcmp(verb, "import") == 0; /* also where there is none yet */
+    if (!is_verb(verb))
+        return ks_command_usage("store");
+    if (makes && words.n > 1 && said(check_archive(words.v[words.n - 1], &err), &err))
+        return 1;
     if (makes ? said(ks_store_open(s.dir ? s.dir : ".kscc", &store, &err), &err) : !ks_command_store(&s, &store))
         return 1;
     int status = strcmp(verb, "gc") == 0                        ? gc(&store, &words)

@@ -52,7 +52,7 @@ enum ks_code ks_database_read(const char *path, struct ks_arena *arena, struct k
     else
         ks_path_join(&file, path, "compile_commands.json");
     if (!ks_file_exists(ks_str_cstr(&file)))
-        return ks_fail(err, KS_ERR_NOT_FOUND, "find no compilation database '%s'", ks_str_cstr(&file));
+        return ks_fail(err, KS_ERR_NOT_FOUND, "found no compilation database '%s'", ks_str_cstr(&file));
     KS_TRY(ks_json_read_file(ks_str_cstr(&file), &all, err));
     if (!ks_json_is_array(all))
         return ks_fail(err, KS_ERR_SYNTAX, "read '%s': no array of commands", ks_str_cstr(&file));

@@ -10,12 +10,25 @@ static size_t count_named(const struct ks_facts *facts, const char *name)
     return n;
 }
 
+/* The first host function that launches the kernel; NULL: none, or no kernel. */
+static const char *launcher_of(const struct ks_facts *facts, const char *kernel)
+{
+    for (size_t i = 0; i < facts->n_launches; i++)
+        if (facts->launches[i].kernel && facts->launches[i].entry && ks_streq(facts->launches[i].kernel->name, kernel))
+            return facts->launches[i].entry->name;
+    return NULL;
+}
+
 const struct ks_entry *ks_entry_check(const struct ks_facts *facts, const struct ks_contract *c, struct ks_diags *diags)
 {
     bool by_contract;
     const struct ks_entry *e = ks_facts_entry(facts, c->entry, &by_contract);
-    const char *problem = NULL;
-    if (!e)
+    const char *problem = NULL, *launcher = e ? NULL : launcher_of(facts, c->entry);
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (launcher) {
+        ks_str_addf(&text, "is a kernel; the contract is for the host function that launches it, '%s'", launcher);
+        problem = ks_str_cstr(&text);
+    } else if (!e)
         problem = "is no host function of this file that launches a kernel";
     else if (!by_contract && count_named(facts, c->entry) > 1)
         problem = "is overloaded: several functions of this name launch kernels; put the contract right before the one it is for";

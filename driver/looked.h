@@ -19,6 +19,7 @@ struct ks_looked {
     bool profile;           /* --profile was among the words */
     bool json;              /* --json was among the words */
     bool sarif, yaml;       /* so were --sarif, --yaml */
+    int refusal;            /* exit status when something is refused: 2 for a wrong command line, else 1 */
 };
 
 /* The words after the command's name are read as nvcc would read them; argv[0] plays nvcc's own name.  False: said.  Release in

@@ -57,14 +57,15 @@ static void say_no_workload(const char *path, const char *sidecar)
            sidecar, nvcc_only);
 }
 
-/* Most units of a project have none: they are told before anything is asked of nvcc. */
+/* Most units of a project have none: they are told before anything is asked of nvcc, and those without a kernel stay silent. */
 static bool may_have_contract(const char *path, const struct ks_settings *s)
 {
     KS_AUTO_STR struct ks_str sidecar = KS_STR_INIT;
     if (s->workload || ks_unit_may_have_contract(path))
         return true;
     ks_sidecar_path(path, &sidecar);
-    say_no_workload(path, ks_str_cstr(&sidecar));
+    if (ks_unit_may_have_kernel(path))
+        say_no_workload(path, ks_str_cstr(&sidecar));
     return false;
 }
 

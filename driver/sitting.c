@@ -128,11 +128,9 @@ static enum ks_code open_bank(struct ks_sitting *s, struct ks_err *err)
     return ks_bank_load(settings->bank ? settings->bank : ks_str_cstr(&path), &s->o->arena, &s->bank, err);
 }
 
-enum ks_code ks_sitting_open(struct ks_opened *o, const struct ks_sitting_options *opt, struct ks_sitting *ret,
-                             struct ks_err *err)
+static enum ks_code sit_down(struct ks_sitting *s, const struct ks_sitting_options *opt, struct ks_err *err)
 {
-    struct ks_sitting *s = ret;
-    *s = (struct ks_sitting){.o = o, .lock_fd = -1, .judge = {.work = {.lock_fd = -1}}};
+    struct ks_opened *o = s->o;
     KS_TRY(ks_opened_store(o, err));
     KS_TRY(read_folder(s, o->cmdline.inputs.data[0].path, opt, err));
     KS_TRY(ks_opened_contract(o, opt->entry, &s->contract, err));
@@ -148,6 +146,18 @@ enum ks_code ks_sitting_open(struct ks_opened *o, const struct ks_sitting_option
                     o->device.kind == KS_DEVICE_EMULATED ? " (times are modelled)" : "");
     KS_TRY(ks_entry_session_open(&s->x, s->contract, &s->signature, s->key, &s->judge, err));
     return s->began ? write_sitting(s, err) : KS_OK;
+}
+
+/* One that came to nothing leaves no folder. */
+enum ks_code ks_sitting_open(struct ks_opened *o, const struct ks_sitting_options *opt, struct ks_sitting *ret,
+                             struct ks_err *err)
+{
+    *ret = (struct ks_sitting){.o = o, .lock_fd = -1, .judge = {.work = {.lock_fd = -1}}};
+    enum ks_code code = sit_down(ret, opt, err);
+    struct ks_err ignored;
+    enum ks_code removed = code != KS_OK && ret->began ? ks_dir_remove(ret->dir, &ignored) : KS_OK;
+    (void)removed;
+    return code;
 }
 
 void ks_sitting_close(struct ks_sitting *s)

@@ -98,6 +98,8 @@ enum ks_code ks_trace_find(const char *word, const char *store_dir, struct ks_tr
     struct ks_store store = {.scratch_fd = -1};
     if (is_folder(word)) {
         trace_of_folder(word, &path);
+        if (!ks_file_exists(ks_str_cstr(&path)))
+            return ks_fail(err, KS_ERR_NOT_FOUND, "found no trace ('" KS_TRACE_FILE "') in the folder '%s'", word);
         KS_TRY(ks_trace_read(ks_str_cstr(&path), ret, err));
         add_end_of_sitting(word, ret);
         return KS_OK;

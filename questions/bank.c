@@ -106,7 +106,7 @@ enum ks_code ks_bank_load(const char *dir, struct ks_arena *arena, struct ks_ban
     ks_path_join(&pattern, dir, "*.json");
     int status = glob(ks_str_cstr(&pattern), 0, NULL, &found); /* sorted by name */
     if (status == GLOB_NOMATCH)
-        code = ks_fail(err, KS_ERR_NOT_FOUND, "find no questions in '%s'", dir);
+        code = ks_fail(err, KS_ERR_NOT_FOUND, "found no questions in '%s'", dir);
     else if (status != 0)
         code = ks_fail(err, KS_ERR_IO, "cannot list '%s'", dir);
     for (size_t i = 0; code == KS_OK && i < found.gl_pathc; i++)

@@ -295,7 +295,7 @@ static enum ks_code builtin_propose(struct ks_agent *self, const struct ks_agent
         return KS_OK;
     const struct ks_entry *entry = ks_facts_entry(v->facts, v->entry, NULL);
     if (!entry)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "find no entry '%s' in '%s'", v->entry, v->path);
+        return ks_fail(err, KS_ERR_NOT_FOUND, "found no entry '%s' in '%s'", v->entry, v->path);
     struct ks_arena arena;
     ks_arena_init(&arena);
     struct ks_rewrite_view rv = {v->facts, entry, v->contract, v->counters, v->arch, &arena};

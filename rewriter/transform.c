@@ -52,6 +52,6 @@ enum ks_code ks_site_apply(const struct ks_rewrite_view *v, const struct ks_site
     ks_edits_init(&edits);
     KS_TRY(site->transform->apply(v, site, &edits, err));
     if (edits.n == 0)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "find nothing to edit at '%s'", site->where);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "found nothing to edit at '%s'", site->where);
     return ks_edits_apply(&edits, v->facts->source, v->facts->source_len, out, err);
 }

@@ -375,7 +375,7 @@ static enum ks_code resolve(struct ptx_parser *p, struct ptx_operand *op, uint32
     for (size_t i = 0; !is_func && i < p->mfuncs.n; i++)
         is_func = ks_streq(p->mfuncs.data[i]->name, op->name);
     if (!is_func)
-        return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", line, 0, "find no declaration of '%s' used in ptx line %u", op->name,
+        return ks_fail_at(p->err, KS_ERR_SYNTAX, "<ptx>", line, 0, "found no declaration of '%s' used in ptx line %u", op->name,
                           line);
     op->kind = PTX_OP_FUNC;
     return KS_OK;

@@ -75,7 +75,7 @@ enum ks_code ks_recording_read(const char *dir, ks_record_line_fn *visit, void *
     int n = scandir(dir, &names, is_process, versionsort), cut = 0;
     if (n < 0)
         return ks_fail_errno(err, errno == ENOENT ? KS_ERR_NOT_FOUND : KS_ERR_IO, "cannot read the recording '%s'", dir);
-    enum ks_code code = n > 0 ? KS_OK : ks_fail(err, KS_ERR_NOT_FOUND, "find no recording in '%s'", dir);
+    enum ks_code code = n > 0 ? KS_OK : ks_fail(err, KS_ERR_NOT_FOUND, "found no recording in '%s'", dir);
     for (int i = 0; i < n; i++) {
         bool whole = true;
         if (code == KS_OK)

@@ -205,7 +205,7 @@ enum ks_code ks_tf_coarsen_reduce_apply(const struct ks_rewrite_view *v, const s
                 parts[0] = product->children[factor];
     }
     if (!parts[0])
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "find no blockIdx.x in the index of kernel '%s'", site->where);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "found no blockIdx.x in the index of kernel '%s'", site->where);
     ks_edits_replacef(&index, parts[0]->span, "(%s * %lld + %s)", ks_text_of(f, parts[0], v->arena), each, e);
     struct ks_span index_span = ks_text_stmt_span(f, p->index);
     enum ks_code code = ks_edits_apply_range(&index, f->source, f->source_len, index_span, &index_text, err);

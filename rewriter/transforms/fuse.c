@@ -239,7 +239,7 @@ enum ks_code ks_tf_fuse_launches_apply(const struct ks_rewrite_view *v, const st
     const char *text = ks_text_of(f, l->node, v->arena);
     const char *open = strstr(text, "<<<"), *close = strstr(text, ">>>");
     if (!open || !close || close < open)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "find no configuration in the launch of '%s'", l->kernel->name);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "found no configuration in the launch of '%s'", l->kernel->name);
     KS_AUTO_STR struct ks_str call = KS_STR_INIT;
     ks_str_addf(&call, "%s%.*s(", name, (int)(close + 3 - open), open);
     bool comma = false;

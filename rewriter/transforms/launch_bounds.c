@@ -58,7 +58,7 @@ enum ks_code ks_tf_launch_bounds_apply(const struct ks_rewrite_view *v, const st
 {
     struct ks_span name = ks_text_name_span(v->facts, site->kernel->node);
     if (name.begin == name.end)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "find no name in the head of kernel '%s'", site->kernel->name);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "found no name in the head of kernel '%s'", site->kernel->name);
     ks_edits_insertf(edits, name.begin, "__launch_bounds__(%lld) ", (long long)site->param[0]);
     return KS_OK;
 }

@@ -184,7 +184,7 @@ enum ks_code ks_tf_pair_sweeps_apply(const struct ks_rewrite_view *v, const stru
     const char *type = ks_idiom_plain_type(p->s.buffer->type->element), *y = p->s.o.id[1]->name;
     struct ks_span name = ks_text_name_span(f, k->node);
     if (name.begin == name.end)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "find no name in the head of kernel '%s'", k->name);
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "found no name in the head of kernel '%s'", k->name);
     struct ks_stencil_writer w = ks_stencil_writer_for(v, &p->s, site->param[0], 2, &out);
     ks_str_addf(
         &out,

@@ -69,7 +69,7 @@ static enum ks_code diagnose(const struct options *o, const char *path, const ch
     const char *label = strstr(ks_str_cstr(&text), mark);
     KS_AUTO_FREE char *word = label ? ks_xstrndup(label + strlen(mark), strcspn(label + strlen(mark), " \n")) : NULL;
     if (!word || !ks_layer_parse(word, ret_label))
-        return ks_fail(err, KS_ERR_SYNTAX, "find no layer behind '%s' in '%s'", mark, path);
+        return ks_fail(err, KS_ERR_SYNTAX, "found no layer behind '%s' in '%s'", mark, path);
     KS_TRY(read_profile(o, name, &profile, err));
     ks_arena_init(&arena);
     ks_diags_init(&diags);

@@ -3,7 +3,6 @@
 #include "tests/unit/test.h"
 
 #include "analyzer/hypothesis.h"
-#include "analyzer/hypothesis.h"
 #include "tests/unit/facts_util.h"
 
 #include <time.h>
@@ -56,6 +55,25 @@ TEST(one_error_of_many_instances_is_told_once_and_no_flood_comes)
     CHECK_INT(u.diags.n, 21);
     CHECK(u.diags.n && strstr(u.diags.data[u.diags.n - 1].message, "more errors are not shown"));
     CHECK(u.facts && ks_facts_kernel(u.facts, "whole") && !ks_facts_kernel(u.facts, "whole")->has_error);
+    unit_release(&u);
+}
+
+TEST(bytes_that_are_no_text_are_refused_at_once)
+{
+    struct unit u;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    uint32_t x = 1;
+    for (int i = 0; i < 100000; i++) {
+        x = x * 1664525u + 1013904223u;
+        ks_str_addc(&text, (char)(x >> 24 ? x >> 24 : 1));
+    }
+    struct timespec begin, end;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    unit_parse(&u, ks_str_cstr(&text));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    CHECK(end.tv_sec - begin.tv_sec < 20); /* a second; it was an hour when each diagnostic made all of them anew */
+    CHECK_INT(u.code, KS_ERR_SYNTAX);
+    CHECK_INT(u.diags.n, 21);
     unit_release(&u);
 }
 

@@ -17,7 +17,7 @@ grep -q 'one.cu:5:.*first: ' out || fail "the first unit is missing"
 grep -q 'two.cu:5:.*second: ' out || fail "the second unit is missing"
 run "$KSCC" analyze -p build/compile_commands.json two.cu --json; expect_status 0
 python3 -c 'import json; assert json.load(open("out"))["unit"].endswith("two.cu")' || fail "not the named unit alone"
-run "$KSCC" analyze -p build other.cu; expect_status 1; expect_err "find no command for"
-run "$KSCC" analyze -p inc; expect_status 1; expect_err "find no compilation database"
+run "$KSCC" analyze -p build other.cu; expect_status 1; expect_err "found no command for"
+run "$KSCC" analyze -p inc; expect_status 1; expect_err "found no compilation database"
 echo '[{"file": "two.cu"}]' >build/compile_commands.json
 run "$KSCC" analyze -p build; expect_status 1; expect_err "lacks directory, file or words"

@@ -34,7 +34,7 @@ P
 run "$KSCC" memory import mine.json --kscc-dir=other; expect_status 0; expect_same other/memory.json mine.json
 run "$KSCC" memory; expect_status 0; grep -q "$second" out || fail "memory is not shown"
 run "$KSCC" memory merge x; expect_status 2
-run "$KSCC" memory export y --kscc-dir=nowhere; expect_status 1; expect_err "find no memory"
+run "$KSCC" memory export y --kscc-dir=nowhere; expect_status 1; expect_err "found no memory"
 # where it stands under the roofline: 256 KiB and 4 bytes over the H200's 4800 GB/s
 sed -i 's/^void run/\/\/ kscc: entry run\n\/\/ kscc: dims n=1..65536\n\/\/ kscc: in x : float[n] ~ int(0,3)\n\/\/ kscc: inout total : float[1] ~ const(0)\n\/\/ kscc: time n=65536\n&/' sums.cu
 run "$KSCC" profile --json sums.cu -arch=sm_90a; expect_status 0; cp out p.json
@@ -55,4 +55,4 @@ printf '__global__ void copy_stride(const float *x, float *y, int n) { int i = b
 run "$KSCC" analyze stride.cu --counters=ncu_h200.csv --json; expect_status 0
 grep -q 'only 22 % of the bytes in the sectors moved were asked for' out || fail "counters of ncu give no evidence"
 run "$KSCC" analyze --ncu-metrics; expect_status 0; [ "$(tr ',' '\n' <out | wc -l)" = 40 ] || fail "not 40 metrics"
-printf '"ID","x"\n' >bad.csv; run "$KSCC" analyze stride.cu --counters=bad.csv; expect_status 1; expect_err "find no launch with a metric"
+printf '"ID","x"\n' >bad.csv; run "$KSCC" analyze stride.cu --counters=bad.csv; expect_status 1; expect_err "found no launch with a metric"

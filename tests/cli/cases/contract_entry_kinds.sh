@@ -29,6 +29,25 @@ void scale_shift(float *y, int n) { k<<<1, 1>>>(y, y, n); }" "'scale_shift' is o
 { head_of; echo "void $body"; } >plain.cu
 run "$KSCC" contract plain.cu
 expect_status 0
+# without a contract: what one could begin with, in which only its author's part is missing
+sed '/kscc:/d' plain.cu >bare.cu
+echo 'struct s { void step(float *y) { k<<<1, 1>>>(y, y, 1); } };' >>bare.cu
+run "$KSCC" contract bare.cu
+expect_status 1
+expect_err "a beginning is on stdout"
+printf '// kscc: %s\n' 'entry scale_shift' 'dims  n=1..?' 'in    x : float[?]' 'out   y : float[?]' 'time  n=?' | cmp out - || fail "outline: $(cat out)"
+sed '/dims/s/?/64/; /time/s/?/64/; s/\[?\]/[n]/' out | cat - bare.cu >filled.cu
+run "$KSCC" contract filled.cu
+expect_status 0
+
+run "$KSCC" contract --json bare.cu
+expect_status 1
+echo '[]' | cmp out - || fail "JSON: $(cat out)"
+# a kernel's name in place of its host function's
+sed 's/entry scale_shift/entry k/' plain.cu >kernel.cu
+run "$KSCC" contract kernel.cu
+expect_status 1
+expect_err "kernel.cu:1:16: error: 'k' is a kernel; the contract is for the host function that launches it, 'scale_shift'"
 echo '__global__ void k();' >none.cu
 run "$KSCC" contract none.cu
 expect_status 1
