@@ -262,6 +262,7 @@ static enum ks_code set_value(const struct ks_option *o, struct ks_settings *s, 
         return KS_OK;
     case KS_TYPE_OPT_PROPOSER:
         return parse_proposer(text, field, err);
+    case KS_TYPE_OPT_WORDS: *(const char **)field = text; return KS_OK;
     case KS_TYPE_OPT_PATH:
         if (!*text)
             return ks_fail(err, KS_ERR_USAGE, "expected a value");

@@ -77,7 +77,8 @@ enum ks_option_type {
     KS_TYPE_OPT_PATH,
     KS_TYPE_OPT_POLICY,   /* policy.h */
     KS_TYPE_OPT_PROPOSER, /* who proposes edits */
-    KS_TYPE_OPT_SECONDS
+    KS_TYPE_OPT_SECONDS,
+    KS_TYPE_OPT_WORDS /* any text, none too */
 };
 struct ks_option {
     const char *name; /* with its dashes */

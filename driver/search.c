@@ -288,6 +288,16 @@ static enum ks_code play_round(struct ks_search *s, struct ks_err *err)
     return code;
 }
 
+/* The builtin agent edits no template: whoever waits for it should know. */
+static void say_nothing_proposed(const struct ks_search *s)
+{
+    bool builtin = ks_streq(s->agent->name, "builtin"), templates = false;
+    for (size_t i = 0; builtin && s->facts && i < s->facts->n_kernels; i++)
+        templates |= s->facts->kernels[i].is_template;
+    ks_say_result("the agent '%s' has no edit for these kernels%s; another may (--kscc-agent), or you ('kscc try')", s->agent->name,
+                  templates ? " (it leaves templates as they are)" : "");
+}
+
 enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, struct ks_err *err)
 {
     struct ks_search_state *st = ks_xcalloc(1, sizeof(*st));
@@ -321,6 +331,8 @@ enum ks_code ks_search_run(struct ks_search *s, struct ks_search_result *ret, st
     show_count(s);
     ks_say_result("search ended (%s) after %lld trial%s, %lld accepted", r.stopped_by, (long long)r.n_trials,
                   ks_plural_s(r.n_trials), (long long)r.n_accepted);
+    if (r.n_trials == 0 && ks_streq(r.stopped_by, "exhausted"))
+        say_nothing_proposed(s);
     KS_TRY(ks_search_confirm(s, &r, err));
     *ret = r;
     return KS_OK;

@@ -77,6 +77,7 @@ TEST(values_are_checked_by_type)
     refused("--kscc-policy=approved,", "explore|approved|off");
     CHECK_INT(with("--kscc-sample=1e6").sample, 1000000);
     CHECK(with("--kscc-require-gate").require_gate);
+    CHECK(ks_streq(with("--kscc-args=").program_args, "")); /* a program that takes none */
     refused("--kscc-device=tpu", "emulated:sm_XX");
     refused("--kscc-device=emulated:sm_", "got 'emulated:sm_'");
     refused("--kscc-budget=lots", "trials:N");

@@ -18,3 +18,16 @@ expect_status 0
 nm unit3.o | grep -q kscc || fail "the second text of the folder was not tried"
 for i in 1 2; do agent --kscc-delta=1 --kscc-budget=trials:1 -c unit.cu -o unit4.o; expect_status 0; done
 expect_err "in an earlier search"
+# the agent at hand has no edit: who asked is told, and what else there is
+cat >t.cu <<'U'
+// kscc: entry twice
+// kscc: dims n=1..64
+// kscc: in   x : float[n]
+// kscc: out  y : float[n]
+// kscc: time n=64
+template <typename T> __global__ void twice_kernel(const T *x, T *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x]; }
+void twice(const float *x, float *y, int n) { twice_kernel<<<1, 64>>>(x, y, n); }
+U
+agent --kscc-agent=builtin -c t.cu -o t.o
+expect_status 0
+expect_err "the agent 'builtin' has no edit for these kernels (it leaves templates as they are)"
