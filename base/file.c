@@ -80,14 +80,14 @@ static bool write_all(int fd, const void *data, size_t len)
     return true;
 }
 
-enum ks_code ks_file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct ks_err *err)
+static enum ks_code write_by_rename(const char *path, const void *data, size_t len, mode_t mode, bool synced, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str temp = KS_STR_INIT;
     ks_str_addf(&temp, "%s.XXXXXX", path);
     int fd = mkostemp(temp.data, O_CLOEXEC);
     if (fd < 0)
         return ks_fail_errno(err, code_of_errno(errno), "cannot create '%s'", path);
-    bool ok = write_all(fd, data, len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    bool ok = write_all(fd, data, len) && fchmod(fd, mode) == 0 && (!synced || fsync(fd) == 0);
     int os_errno = errno;
     if (close(fd) < 0 && ok) {
         ok = false;
@@ -102,6 +102,17 @@ enum ks_code ks_file_write_atomic(const char *path, const void *data, size_t len
     unlink(temp.data);
     errno = os_errno;
     return ks_fail_errno(err, code_of_errno(os_errno), "cannot write '%s'", path);
+}
+
+enum ks_code ks_file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct ks_err *err)
+{
+    return write_by_rename(path, data, len, mode, true, err);
+}
+
+void ks_file_write_brief(const char *path, const void *data, size_t len)
+{
+    struct ks_err ignored;
+    (void)!write_by_rename(path, data, len, 0600, false, &ignored);
 }
 
 /* A kill in the middle of an earlier line must not cost the next one. */
@@ -250,6 +261,16 @@ const char *ks_path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+void ks_path_cache(struct ks_str *out, const char *name)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    ks_str_clear(out);
+    if (cache && *cache)
+        ks_str_addf(out, "%s/kscc/%s", cache, name);
+    else
+        ks_str_addf(out, "%s/.cache/kscc/%s", home && *home ? home : "/tmp", name);
 }
 
 void ks_path_dir(struct ks_str *out, const char *path)

@@ -16,6 +16,8 @@ KS_NODISCARD enum ks_code ks_file_read(const char *path, size_t max_bytes, struc
  * its name.  True, a few times: read it again. */
 bool ks_file_was_replaced(const struct ks_err *why, int *tries);
 KS_NODISCARD enum ks_code ks_file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct ks_err *err);
+/* For what only the living read: atomic, mode 0600, not written to disk for a crash of the machine, and never fails. */
+void ks_file_write_brief(const char *path, const void *data, size_t len);
 KS_NODISCARD enum ks_code ks_file_append_line(const char *path, const char *line,
                                               struct ks_err *err); /* one O_APPEND write + '\n', on a line of its own */
 KS_NODISCARD enum ks_code ks_file_copy(const char *from, const char *to, struct ks_err *err); /* atomic, mode kept */
@@ -30,7 +32,8 @@ KS_NODISCARD enum ks_code ks_dir_make_temp(const char *prefix, char **ret_path,
 KS_NODISCARD enum ks_code ks_dir_remove(const char *path, struct ks_err *err); /* rm -r, does not follow symlinks */
 void ks_path_join(struct ks_str *out, const char *dir, const char *name);      /* replaces out */
 const char *ks_path_base(const char *path);                                    /* borrowed tail of path */
-void ks_path_dir(struct ks_str *out, const char *path);                        /* "." when there is none */
+void ks_path_cache(struct ks_str *out, const char *name); /* replaces out: ${XDG_CACHE_HOME:-$HOME/.cache}/kscc/NAME */
+void ks_path_dir(struct ks_str *out, const char *path);   /* "." when there is none */
 /* Absolute path of `name` in $PATH (or of a name with '/'), symlinks unresolved.  Caller frees *ret_path. */
 KS_NODISCARD enum ks_code ks_path_search(const char *name, char **ret_path, struct ks_err *err);
 /* Folder of the running program, resolved.  Caller frees. */

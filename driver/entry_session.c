@@ -1,5 +1,6 @@
 #include "driver/entry_session.h"
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "driver/certificate.h"
 #include "driver/crew.h"
@@ -7,9 +8,11 @@
 #include "driver/inner.h"
 #include "driver/live.h"
 #include "driver/paths.h"
+#include "driver/queue.h"
 #include "driver/say.h"
 #include "driver/signature.h"
 #include "driver/stop.h"
+#include "harness/health.h"
 
 #include <string.h>
 
@@ -65,20 +68,36 @@ bool ks_entry_bind(const struct ks_entry_context *x, const struct ks_contract *c
     return ok;
 }
 
+static void on_gate(const char *gate, bool confirm)
+{
+    ks_live_gate(gate, confirm);
+    ks_queue_gate(gate, confirm);
+}
+
+static void on_place(const char *text)
+{
+    ks_say(KS_SEV_REMARK, "%s; trials go on elsewhere, and 'kscc queue' shows it [kscc-quarantine]", text);
+}
+
 enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struct ks_contract *contract,
                                    const struct ks_signature *signature, const char *key, struct ks_entry_session *ret,
                                    struct ks_err *err)
 {
     *ret = (struct ks_entry_session){.work = {.lock_fd = -1}};
     const struct ks_unit *u = x->unit;
-    KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT, health = KS_STR_INIT;
     unsigned char secret[32];
+    ks_health_folder(&health);
     ks_paths_bin(&bin);
     ks_work_dir_sweep();
     KS_TRY(ks_work_dir_open("kscc-work", &ret->work, err));
-    if (x->device->batch) { /* an original is looked at for as long as a confirmation: four trials, and the way there */
-        int64_t minutes = (int64_t)(u->settings->trial_timeout_s * 4 / 60) + 10;
+    ks_queue_begin(ret->work.path, u, contract->entry, x->device);
+    if (x->device->batch) { /* a null test, a confirmation of four trials' time, and the way there */
+        KS_AUTO_STR struct ks_str tell = KS_STR_INIT;
+        int64_t minutes = (int64_t)(u->settings->trial_timeout_s * 5 / 60) + 10;
         KS_TRY(ks_slurm_new(x->device->host, ks_str_cstr(&bin), minutes, ks_stop_asked, &ret->slurm, err));
+        ks_path_join(&tell, ret->work.path, KS_QUEUE_JOB);
+        ks_slurm_tell(ret->slurm, tell.data);
         ret->remote = ks_remote_new(ks_slurm_via(ret->slurm));
     } else if (x->device->host[0]) {
         KS_TRY(ks_ssh_new(x->device->host, ks_str_cstr(&bin), &ret->ssh, err));
@@ -113,10 +132,13 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
         .trial_timeout_ms = (int64_t)(u->settings->trial_timeout_s * 1000),
         .sample_thread_insts = u->settings->sample,
         .standby = true,
-        .on_gate = ks_live_gate,
+        .on_gate = on_gate,
+        .health_dir = health.data,
+        .on_place = on_place,
     };
     KS_TRY(ks_session_new(&opt, &ret->session, err));
     KS_TRY(ks_session_check_state(ret->session, err));
+    ks_queue_free();
     ret->device = ks_session_device_json(ret->session);
     return ks_session_profile(ret->session, &ret->profile, err);
 }
@@ -124,6 +146,8 @@ enum ks_code ks_entry_session_open(const struct ks_entry_context *x, const struc
 void ks_entry_session_close(struct ks_entry_session *s)
 {
     ks_crew_close(s->crew);
+    if (s->work.path)
+        ks_queue_end();
     ks_session_free(s->session);
     ks_remote_free(s->remote);
     ks_ssh_free(s->ssh);

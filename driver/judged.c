@@ -1,5 +1,6 @@
 #include "driver/judged.h"
 
+#include "driver/queue.h"
 #include "driver/trace.h"
 
 #include <stdio.h>
@@ -9,7 +10,11 @@ enum ks_code ks_judged_by(struct ks_session *session, const struct ks_contract *
                           size_t len, struct ks_judged *ret, struct ks_err *err)
 {
     struct ks_verdict v = {0};
-    KS_TRY(confirm ? ks_session_confirm(session, source, len, &v, err) : ks_session_try(session, source, len, &v, err));
+    ks_queue_doing(confirm ? "confirmation: build" : "trial: build");
+    enum ks_code code =
+        confirm ? ks_session_confirm(session, source, len, &v, err) : ks_session_try(session, source, len, &v, err);
+    ks_queue_free();
+    KS_TRY(code);
     KS_AUTO_JSON struct ks_json *whole = ks_verdict_to_json(&v, contract);
     *ret = (struct ks_judged){.wall = ks_json_wall_part(whole)};
     ks_trial_from_verdict(&v, contract, &ret->trial);

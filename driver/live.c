@@ -45,7 +45,7 @@ static void add_fitting(const char *text, unsigned columns, struct ks_str *out)
     }
 }
 
-static void add_duration(double seconds, struct ks_str *out)
+void ks_live_add_duration(double seconds, struct ks_str *out)
 {
     int64_t s = (int64_t)(seconds + 0.5);
     if (s < 60)
@@ -80,7 +80,7 @@ static void add_numbers(const struct ks_live_view *v, struct ks_str *out)
 static void add_spent(const struct ks_live_view *v, struct ks_str *out)
 {
     double left = seconds_left(v);
-    add_duration((double)v->spent_ms / 1000, out);
+    ks_live_add_duration((double)v->spent_ms / 1000, out);
     if (v->tokens)
         ks_str_addf(out, ", %lld token%s", (long long)v->tokens, ks_plural_s(v->tokens));
     if (v->usd > 0)
@@ -88,7 +88,7 @@ static void add_spent(const struct ks_live_view *v, struct ks_str *out)
     if (left < 0)
         return;
     ks_str_add(out, "; at most ");
-    add_duration(left, out);
+    ks_live_add_duration(left, out);
     ks_str_add(out, " left");
 }
 

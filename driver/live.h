@@ -27,6 +27,9 @@ struct ks_live_view {
 /* The block as lines of at most `columns` - 1 columns, at most `rows` - 1 of them, without a newline at its end.  Appends. */
 void ks_live_render(const struct ks_live_view *v, unsigned columns, unsigned rows, bool colour, struct ks_str *out);
 
+/* "12 s", "3 min 4 s", "2 h 1 min".  Appends. */
+void ks_live_add_duration(double seconds, struct ks_str *out);
+
 /* Whether this process may have a block: stderr is a terminal that can move its cursor, and neither CI, NO_COLOR nor a build asks
  * for lines (say.h). */
 void ks_live_begin(const char *title);

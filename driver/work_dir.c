@@ -48,8 +48,9 @@ void ks_work_dir_close(struct ks_work_dir *w)
     w->path = NULL;
 }
 
-static void sweep_one(const char *path)
+static void sweep_one(const char *path, void *context)
 {
+    (void)context;
     struct stat st;
     struct ks_err err;
     KS_AUTO_FD int fd = open_folder(path);
@@ -61,19 +62,32 @@ static void sweep_one(const char *path)
     (void)removed;
 }
 
-void ks_work_dir_sweep(void)
+void ks_work_dir_each(const char *prefix, void (*visit)(const char *path, void *context), void *context)
 {
     const char *tmp = getenv("TMPDIR");
     tmp = tmp && *tmp ? tmp : "/tmp";
     DIR *d = opendir(tmp);
-    if (!d)
-        return;
-    for (struct dirent *e; (e = readdir(d));)
-        for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-            if (ks_str_starts(e->d_name, prefixes[i])) {
-                KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-                ks_path_join(&path, tmp, e->d_name);
-                sweep_one(ks_str_cstr(&path));
-            }
-    closedir(d);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+        struct stat st;
+        if (!ks_str_starts(e->d_name, prefix))
+            continue;
+        ks_path_join(&path, tmp, e->d_name);
+        if (lstat(ks_str_cstr(&path), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+            visit(path.data, context);
+    }
+    if (d)
+        closedir(d);
+}
+
+bool ks_work_dir_held(const char *path)
+{
+    KS_AUTO_FD int fd = open_folder(path);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
+void ks_work_dir_sweep(void)
+{
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        ks_work_dir_each(prefixes[i], sweep_one, NULL);
 }

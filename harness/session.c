@@ -40,6 +40,7 @@ static void options_copy(struct ks_session *s, const struct ks_session_options *
     s->opt.arch = ks_arena_strdup(a, opt->arch);
     s->opt.work_dir = ks_arena_strdup(a, opt->work_dir);
     s->opt.bin_dir = ks_arena_strdup(a, opt->bin_dir);
+    s->opt.health_dir = opt->health_dir ? ks_arena_strdup(a, opt->health_dir) : NULL;
     if (s->opt.trial_timeout_ms <= 0)
         s->opt.trial_timeout_ms = DEFAULT_TRIAL_TIMEOUT_MS;
     if (s->opt.memory_limit_bytes == 0)
@@ -168,7 +169,9 @@ static enum ks_code session_open(struct ks_session *s, struct ks_err *err)
     KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_perturb_baseline(s, err) : KS_OK);
     KS_TRY(ks_time_baseline(s, err));
     ks_session_enter(s, true);
-    KS_TRY(s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK);
+    enum ks_code control = s->opt.device == KS_DEVICE_CUDA ? ks_time_control(s, err) : KS_OK;
+    ks_place_opened(s, control, err);
+    KS_TRY(control);
     ks_session_leave(s);
     return KS_OK;
 }
@@ -209,6 +212,7 @@ enum ks_code ks_session_new(const struct ks_session_options *opt, struct ks_sess
     for (int breaks = 0; code == KS_ERR_DEVICE && opt->remote && ks_remote_lost(opt->remote); breaks++) {
         if (breaks == ks_remote_max_breaks(opt->remote) || !ks_remote_met(opt->remote))
             break;
+        ks_place_lost(opt);
         KS_TRY(ks_remote_reconnect(opt->remote, err));
         code = session_make(opt, ret_session, err);
     }
@@ -373,8 +377,8 @@ static void worker_early(struct ks_trial *t)
     (void)code;
 }
 
-static enum ks_code trial_once(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
-                               struct ks_err *err)
+enum ks_code ks_trial_once(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
+                           struct ks_err *err)
 {
     struct ks_verdict v;
     struct ks_case *fresh = NULL;
@@ -429,24 +433,37 @@ static enum ks_code trial_once(struct ks_session *s, const char *source, size_t 
 static enum ks_code trial(struct ks_session *s, const char *source, size_t len, bool confirm, struct ks_verdict *ret_verdict,
                           struct ks_err *err)
 {
+    unsigned n_trials = s->n_trials;
     for (int breaks = 0;; breaks++) {
+        struct ks_err unfit = {0};
         if (s->opt.remote) /* the time in a queue is not the trial's */
             KS_TRY(ks_remote_reconnect(s->opt.remote, err));
-        enum ks_code code = trial_once(s, source, len, confirm, ret_verdict, err);
-        if (!s->opt.remote || !ks_remote_lost(s->opt.remote)) {
+        enum ks_code code = ks_place_check(s, &unfit);
+        bool fit = code == KS_OK;
+        if (fit)
+            code = ks_trial_once(s, source, len, confirm, ret_verdict, err);
+        const char *lost = s->opt.remote ? ks_remote_lost(s->opt.remote) : NULL;
+        if (fit && !lost) {
+            ks_place_judged(s);
             remote_rest(s);
             return code;
         }
-        if (code == KS_OK)
+        if (!fit && code != KS_ERR_DEVICE) {
+            *err = unfit;
+            return code;
+        }
+        if (fit && code == KS_OK)
             ks_verdict_release(ret_verdict);
         else if (code != KS_ERR_DEVICE)
             return code;
-        if (!confirm && code == KS_OK)
-            s->n_trials--;
+        if (lost)
+            ks_place_lost(&s->opt);
+        s->n_trials = n_trials;
         ks_arm_stop(&s->base);
+        remote_rest(s);
         if (breaks == ks_remote_max_breaks(s->opt.remote))
-            return ks_fail(err, KS_ERR_DEVICE, "keep the connection to %s, which broke %d times in one trial: %s",
-                           ks_remote_name(s->opt.remote), breaks + 1, ks_remote_lost(s->opt.remote));
+            return ks_fail(err, KS_ERR_DEVICE, "keep a place on %s, which were %d in one trial, the last one: %s",
+                           ks_remote_name(s->opt.remote), breaks + 1, lost ? lost : unfit.message);
     }
 }
 

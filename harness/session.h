@@ -102,8 +102,10 @@ struct ks_session_options {
                       */
     bool standby;    /* GPU: keep opened workers waiting (standby.c) */
     void (*on_gate)(const char *gate, bool confirm); /* told before a gate is tried; NULL: nobody */
-    int64_t sample_thread_insts;       /* emulated: budget per timed launch */
-    bool line_bytes;                   /* emulated: the profile counts the different bytes of every source line */
+    const char *health_dir;                          /* what is remembered of places (health.h); NULL: nothing */
+    void (*on_place)(const char *text);              /* told that a place is not used any more, and why; NULL: nobody */
+    int64_t sample_thread_insts;                     /* emulated: budget per timed launch */
+    bool line_bytes;                                 /* emulated: the profile counts the different bytes of every source line */
     const struct ks_args *confined_to; /* set by the session: what the build of a candidate may read besides the system's folders;
                                           NULL: not confined */
 };
@@ -125,9 +127,9 @@ void ks_session_know(struct ks_session *s, const char *code_hash, const char *so
 /* Final confirmation of an accepted candidate: fresh seeds and hidden shapes, longer timing. */
 KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
                                              struct ks_err *err);
-/* Profile of the baseline over the timing points: {"device":..., "modelled":bool, "kernels":[...], "points":[...], "roofline":...,
- * "ptxas": "<ptxas -v text>"}; kernels: counters, where the device counts, and "ptx" (ptx_facts.h); roofline: roofline.h.  Caller
- * frees. */
+/* Profile of the baseline over the timing points: {"device":..., "modelled":bool, "kernels":[...], "points":[...],
+ * "roofline":..., "ptxas": "<ptxas -v text>"}; kernels: counters, where the device counts, and "ptx" (ptx_facts.h); roofline:
+ * roofline.h.  Caller frees. */
 KS_NODISCARD enum ks_code ks_session_profile(struct ks_session *s, struct ks_json **ret_profile, struct ks_err *err);
 /* What the trials ran on, for certificates: {"kind":"emulated","arch":..,"modelled":true,...} or name, driver, clocks.  Caller
  * frees. */

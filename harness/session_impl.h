@@ -94,6 +94,14 @@ struct ks_grave {
     struct ks_device_lock lock;
 };
 
+/* Of a session that may be at another place in each trial: who agrees with the place where the original was looked at. */
+struct ks_places {
+    char first[160];        /* that place */
+    char failed[160];       /* the first that did not agree; "": none */
+    unsigned n_agree;       /* others that did */
+    bool first_is_at_fault; /* two others did not */
+};
+
 struct ks_session {
     struct ks_session_options opt; /* owns its strings through `arena` */
     struct ks_arena arena;
@@ -119,6 +127,7 @@ struct ks_session {
     struct ks_json *base_findings; /* of the safety gate's cases */
     struct ks_json *device, *sandbox, *control;
     unsigned n_trials;
+    struct ks_places places;
     struct ks_args known;       /* code hash and source hash of earlier trials, in turn */
     struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
     int64_t waited_ns;          /* for the lock, so far */
@@ -136,6 +145,19 @@ struct ks_session {
     bool base_unordered;      /* the original's work is not ordered with the stream it is given */
     int base_threads;         /* threads of the baseline's worker after its first call */
 };
+
+/* session.c: one trial over the connection there is. */
+KS_NODISCARD enum ks_code ks_trial_once(struct ks_session *s, const char *source, size_t len, bool confirm,
+                                        struct ks_verdict *ret_verdict, struct ks_err *err);
+/* null_test.c */
+/* Judges the original as a candidate where a null test is due at the place that the next trial is to run at.  Errors:
+ * KS_ERR_DEVICE (it failed, and the place is in quarantine now; or the connection broke), KS_ERR_MISMATCH (it is the place where
+ * the original was looked at that is not to be trusted: this session is over). */
+KS_NODISCARD enum ks_code ks_place_check(struct ks_session *s, struct ks_err *err);
+/* The original was looked at; control: how the A/A control of a GPU ended.  Then: a verdict came, or the place was lost. */
+void ks_place_opened(struct ks_session *s, enum ks_code control, const struct ks_err *why);
+void ks_place_judged(struct ks_session *s);
+void ks_place_lost(const struct ks_session_options *opt);
 
 /* run.c */
 void ks_bindings_make(struct ks_session *s);

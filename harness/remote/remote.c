@@ -30,6 +30,7 @@ struct ks_remote {
     uint32_t next_lane, next_number;
     struct ks_args sent;         /* hashes of objects that are there */
     char lost[LAST_WORDS + 200]; /* "": not */
+    char place[160];             /* "": not connected yet */
     char card[320];              /* name and architecture of the device of the first worker; "": not known */
 };
 
@@ -81,6 +82,16 @@ const char *ks_remote_lost(const struct ks_remote *r)
 const char *ks_remote_name(const struct ks_remote *r)
 {
     return r->via->name;
+}
+
+const char *ks_remote_place(const struct ks_remote *r)
+{
+    return r->place[0] ? r->place : r->via->name;
+}
+
+bool ks_remote_blames_place(const struct ks_remote *r)
+{
+    return r->lost[0] && (!r->via->node_prefix || r->place[0]) && (!r->via->blames_place || r->via->blames_place(r->lost));
 }
 
 /* What the program said on its standard error, on one line. */
@@ -197,12 +208,20 @@ static enum ks_code program_start(struct ks_remote *r, struct ks_err *err)
     return code;
 }
 
+/* The name that the runner's node has for itself. */
+static void place_take(struct ks_remote *r, const char *node)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (r->via->node_prefix)
+        snprintf(r->place, sizeof r->place, "%.60s%.*s", r->via->node_prefix, (int)strspn(node, letters), node);
+}
+
 enum ks_code ks_remote_connect(struct ks_remote *r, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str hello = KS_STR_INIT, answer = KS_STR_INIT;
     if (r->pid > 0)
         return KS_OK;
-    r->lost[0] = 0;
+    r->lost[0] = r->place[0] = 0;
     KS_TRY(program_start(r, err));
     r->connection++;
     r->next_lane = r->next_number = 0;
@@ -212,10 +231,12 @@ enum ks_code ks_remote_connect(struct ks_remote *r, struct ks_err *err)
         return KS_ERR_INTERRUPTED;
     if (r->lost[0])
         return ks_fail(err, KS_ERR_DEVICE, "reach %s: %s", r->via->name, r->lost);
-    if (ks_step_version_check(ks_str_cstr(&answer), answer.len, err) != KS_OK) {
+    size_t len = strcspn(ks_str_cstr(&answer), "\n");
+    if (ks_step_version_check(ks_str_cstr(&answer), len, err) != KS_OK) {
         disconnect(r);
         return ks_wrap(err, "%s", r->via->name);
     }
+    place_take(r, answer.len > len ? answer.data + len + 1 : "");
     r->met = true;
     return KS_OK;
 }

@@ -24,6 +24,9 @@ struct ks_remote_via {
     int max_breaks;     /* that one trial may see; 0: 3 */
     int max_pause_s;    /* between two attempts to connect; 0: 8 */
     bool (*stop)(void); /* asked while a first answer is waited for; NULL: nobody stops */
+    const char
+        *node_prefix; /* "slurm:": a connection may end at any of several nodes, whose places are called so; NULL: at one */
+    bool (*blames_place)(const char *lost); /* whether the loss speaks against the place; NULL: each does */
 };
 
 /* Borrows `via`.  Connects at the first step. */
@@ -35,6 +38,10 @@ KS_NODISCARD enum ks_code ks_remote_connect(struct ks_remote *r, struct ks_err *
 /* Whether the connection broke since the last ks_remote_connect(), and how; NULL: it did not. */
 const char *ks_remote_lost(const struct ks_remote *r);
 const char *ks_remote_name(const struct ks_remote *r);
+/* The place where the runner of this connection is, or of the last one was (harness/health.h). */
+const char *ks_remote_place(const struct ks_remote *r);
+/* The last connection is lost, and that speaks against the place where it ended. */
+bool ks_remote_blames_place(const struct ks_remote *r);
 /* Connects with growing pauses between attempts.  Errors: as ks_remote_connect; KS_ERR_INTERRUPTED. */
 KS_NODISCARD enum ks_code ks_remote_reconnect(struct ks_remote *r, struct ks_err *err);
 int ks_remote_max_breaks(const struct ks_remote *r);

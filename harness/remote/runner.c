@@ -6,6 +6,7 @@
 #include "base/hash.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -196,6 +197,15 @@ static enum ks_code lock(struct ks_runner *r, const struct ks_str *payload, stru
     return KS_OK;
 }
 
+/* Slurm's name for the node is what its programs take. */
+static void greeting(struct ks_str *out)
+{
+    const char *node = getenv("SLURMD_NODENAME");
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    ks_str_addf(out, "%s\n%s", ks_step_version(), node && *node ? node : host);
+}
+
 enum ks_code ks_runner_step(struct ks_runner *r, const struct ks_frame *f, const struct ks_str *payload, struct ks_str *answer,
                             struct ks_err *err)
 {
@@ -208,7 +218,8 @@ enum ks_code ks_runner_step(struct ks_runner *r, const struct ks_frame *f, const
     case KS_STEP_HEAD:
         KS_TRY(ks_step_version_check(ks_str_cstr(payload), payload->len, err));
         r->greeted = true;
-        ks_frame_put(answer, KS_STEP_HEAD, 0, f->number, ks_step_version(), strlen(ks_step_version()));
+        greeting(&text);
+        ks_frame_put(answer, KS_STEP_HEAD, 0, f->number, text.data, text.len);
         return KS_OK;
     case KS_STEP_OBJECT:
         return r->greeted ? object_keep(r, payload, err) : ks_fail(err, KS_ERR_PROTOCOL, "obey before the version is known");

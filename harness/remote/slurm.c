@@ -14,7 +14,7 @@
 #define MAX_PAUSE  64
 
 struct ks_slurm {
-    char *spec, *name, *dir, *self;
+    char *spec, *name, *dir, *self, *tell; /* tell: NULL: nobody */
     int64_t minutes;
     struct ks_worker_files files;
     struct ks_remote_via via;
@@ -36,14 +36,9 @@ static bool spec_get(const char *spec, const char *name, struct ks_str *out)
 /* Homes are what a cluster's machines share. */
 static char *folder(const char *spec)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
-    if (!spec_get(spec, "dir", &dir)) {
-        if (cache && *cache)
-            ks_str_addf(&dir, "%s/kscc/slurm", cache);
-        else
-            ks_str_addf(&dir, "%s/.cache/kscc/slurm", home && *home ? home : "/tmp");
-    }
+    if (!spec_get(spec, "dir", &dir))
+        ks_path_cache(&dir, "slurm");
     return ks_str_detach(&dir, NULL);
 }
 
@@ -55,7 +50,19 @@ static enum ks_code via_command(void *context, struct ks_args *out, struct ks_er
     ks_args_add_all(out, (char *const[]){s->self, (char *)(uintptr_t) "slurm", s->spec, NULL});
     ks_args_addf(out, "%lld", (long long)s->minutes);
     ks_args_add(out, files.data);
+    if (s->tell)
+        ks_args_add(out, s->tell);
     return KS_OK;
+}
+
+/* What was done to the job, and not by its node. */
+static bool blames_place(const char *lost)
+{
+    static const char *const others[] = {"PREEMPTED", "CANCELLED", "TIMEOUT", "DEADLINE", "REVOKED", "OUT_OF_MEMORY"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(lost, others[i]))
+            return false;
+    return true;
 }
 
 enum ks_code ks_slurm_new(const char *spec, const char *bin_dir, int64_t minutes, bool (*stop)(void), struct ks_slurm **ret,
@@ -84,6 +91,8 @@ enum ks_code ks_slurm_new(const char *spec, const char *bin_dir, int64_t minutes
                                     .by_trial = true,
                                     .max_breaks = MAX_BREAKS,
                                     .max_pause_s = MAX_PAUSE,
+                                    .node_prefix = KS_SLURM_PLACE,
+                                    .blames_place = blames_place,
                                     .stop = stop};
     *ret = s;
     return KS_OK;
@@ -97,8 +106,15 @@ void ks_slurm_free(struct ks_slurm *s)
     free(s->name);
     free(s->self);
     free(s->dir);
+    free(s->tell);
     ks_worker_files_release(&s->files);
     free(s);
+}
+
+void ks_slurm_tell(struct ks_slurm *s, const char *file)
+{
+    free(s->tell);
+    s->tell = ks_xstrdup(file);
 }
 
 const struct ks_remote_via *ks_slurm_via(const struct ks_slurm *s)
@@ -106,16 +122,20 @@ const struct ks_remote_via *ks_slurm_via(const struct ks_slurm *s)
     return &s->via;
 }
 
-void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, struct ks_args *a)
+void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, const char *avoid, struct ks_args *a)
 {
-    static const char *const options[] = {"partition", "gres", "constraint", "account", "qos", "nodelist", "exclude"};
+    static const char *const options[] = {"partition", "gres", "constraint", "account", "qos", "nodelist"};
     KS_AUTO_STR struct ks_str value = KS_STR_INIT;
+    bool excludes = false;
     ks_args_add_all(a, (char *const[]){(char *)(uintptr_t) "sbatch", (char *)(uintptr_t) "--parsable",
                                        (char *)(uintptr_t) "--no-requeue", (char *)(uintptr_t) "--job-name=kscc",
                                        (char *)(uintptr_t) "--nodes=1", (char *)(uintptr_t) "--ntasks=1", NULL});
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (spec_get(spec, options[i], &value))
             ks_args_addf(a, "--%s=%s", options[i], value.data);
+    excludes = spec_get(spec, "exclude", &value);
+    if (excludes || *avoid)
+        ks_args_addf(a, "--exclude=%s%s%s", excludes ? value.data : "", excludes && *avoid ? "," : "", avoid);
     if (spec_get(spec, "time", &value))
         ks_args_addf(a, "--time=%s", value.data);
     else if (minutes)
@@ -135,7 +155,7 @@ enum ks_code ks_slurm_devices(struct ks_slurm *s, struct ks_json **ret, struct k
     if (fd < 0)
         return ks_fail_errno(err, KS_ERR_IO, "make a file in '%s'", s->dir);
     close(fd);
-    ks_slurm_sbatch_words(s->spec, 10, log.data, &a);
+    ks_slurm_sbatch_words(s->spec, 10, log.data, "", &a);
     ks_args_add(&a, "--wait");
     ks_args_addf(&a, "--wrap='%s/bin/kscc-worker' devices", files.data);
     struct ks_spawn spawn;

@@ -11,6 +11,8 @@
 
 #include "harness/remote/remote.h"
 
+#define KS_SLURM_PLACE "slurm:" /* and the node's name: the place (harness/health.h) */
+
 struct ks_slurm;
 
 /* Whether `spec` is one: "" or NAME=VALUE,... with the names partition, gres, constraint, account, qos, nodelist, exclude,
@@ -20,15 +22,18 @@ bool ks_slurm_spec_ok(const char *spec);
  * for.  Errors: KS_ERR_NOT_FOUND (no sbatch, no worker), KS_ERR_USAGE (the spec), KS_ERR_IO. */
 KS_NODISCARD enum ks_code ks_slurm_new(const char *spec, const char *bin_dir, int64_t minutes, bool (*stop)(void),
                                        struct ks_slurm **ret, struct ks_err *err);
+/* From now on the file says how the job at work stands: {"job": 17, "state": "RUNNING", "nodes": "n2"}.  Copied. */
+void ks_slurm_tell(struct ks_slurm *s, const char *file);
 void ks_slurm_free(struct ks_slurm *s); /* NULL-safe */
 const struct ks_remote_via *ks_slurm_via(const struct ks_slurm *s);
 /* What a node of that kind has, by a job: as ks_ssh_devices. */
 KS_NODISCARD enum ks_code ks_slurm_devices(struct ks_slurm *s, struct ks_json **ret, struct ks_err *err);
 
-/* The words of sbatch that every job has. */
-void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, struct ks_args *a);
-/* kscc-worker slurm SPEC MINUTES FOLDER: between the parent and a job that runs the worker in FOLDER (worker_files.h). */
-KS_NODISCARD enum ks_code ks_slurm_relay(const char *spec, int64_t minutes, const char *folder, int in_fd, int out_fd,
-                                         struct ks_err *err);
+/* The words of sbatch that every job has.  avoid: nodes that it must not use, "n1,n3"; "": none but the spec's. */
+void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, const char *avoid, struct ks_args *a);
+/* kscc-worker slurm SPEC MINUTES FOLDER [FILE]: between the parent and a job that runs the worker in FOLDER (worker_files.h);
+ * FILE: of ks_slurm_tell, or NULL.  Nodes in quarantine (harness/health.h) are avoided while there are others. */
+KS_NODISCARD enum ks_code ks_slurm_relay(const char *spec, int64_t minutes, const char *folder, const char *tell, int in_fd,
+                                         int out_fd, struct ks_err *err);
 
 #endif

@@ -5,10 +5,9 @@
  * shorter.  The same frames travel over a connection one by one (kscc-worker serve) and lie in a trial bundle all at once
  * (kscc-worker run; bundle.h).  Each step but KS_STEP_OBJECT has one answer, a frame of the same kind, lane and number.
  *
- *   HEAD    text: the version (ks_step_version) of who speaks; the first frame either way
- *   OBJECT  a shared object; the payload's SHA-256 is its name.  No answer
- *   START   struct ks_step_start: a worker process in lane `lane`
- *   ASK     struct ks_step_ask, a command (protocol.h), then input contents as ranges of the shared memory
+ *   HEAD    text: the version (ks_step_version) of who speaks; the first frame either way.  A runner says its node's name on a
+ * second line OBJECT  a shared object; the payload's SHA-256 is its name.  No answer START   struct ks_step_start: a worker
+ * process in lane `lane` ASK     struct ks_step_ask, a command (protocol.h), then input contents as ranges of the shared memory
  *   STOP    ends the lane's worker
  *   LOCK    uint32_t: 0 leave, 1 enter with others, 2 enter alone (device_lock.h)
  *

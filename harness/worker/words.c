@@ -73,15 +73,15 @@ static enum ks_code word_devices(struct ks_runner *r, const char *self, char **a
 
 static enum ks_code word_slurm(struct ks_runner *r, const char *self, char **args, int n, struct ks_err *err)
 {
-    (void)r, (void)self, (void)n;
-    return ks_slurm_relay(args[0], strtoll(args[1], NULL, 10), args[2], STDIN_FILENO, STDOUT_FILENO, err);
+    (void)r, (void)self;
+    return ks_slurm_relay(args[0], strtoll(args[1], NULL, 10), args[2], n > 3 ? args[3] : NULL, STDIN_FILENO, STDOUT_FILENO, err);
 }
 
 static const struct word words[] = {
     {"devices", 0, 0, word_devices}, {"keep", 1, 1, word_keep}, /* BUNDLE: as serve, and the steps are kept */
     {"run", 1, 2, word_run},                                    /* BUNDLE [RESULT] */
     {"serve", 0, 0, word_serve},                                /* steps on stdin, answers on stdout */
-    {"slurm", 3, 3, word_slurm},                                /* SPEC MINUTES FOLDER: between a parent and a job */
+    {"slurm", 3, 4, word_slurm},                                /* SPEC MINUTES FOLDER [FILE]: between a parent and a job */
 };
 
 static int word_run_as(const struct word *w, char **args, int n)

@@ -143,6 +143,7 @@ sshd_start() {
   local port i server=/usr/sbin/sshd
   [ -x $server ] || { fail "no sshd: ./bootstrap installs openssh-server"; return; }
   [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+  export XDG_CACHE_HOME=$PWD/here # what is known of the host
   mkdir -p ssh bin there/cache there/tmp
   ssh-keygen -q -t ed25519 -N '' -f ssh/host; ssh-keygen -q -t ed25519 -N '' -f ssh/user; ssh-keygen -q -t ed25519 -N '' -f ssh/stranger
   cp ssh/user.pub ssh/authorized

@@ -1,19 +1,29 @@
-/* A runner elsewhere, over pipes: what a worker here would answer; and one that lies, is cut short or speaks another version. */
+/* A runner elsewhere, over pipes: what a worker here would answer; one that lies, is cut short or speaks another version; and one
+ * of several nodes, of which some are broken. */
 #include "harness/remote/remote.h"
 #include "harness/remote/runner.h"
 #include "harness/remote/slurm.h"
 #include "harness/remote/slurm_job.h"
 #include "harness/remote/ssh.h"
+#include "harness/health.h"
 
 #include "base/file.h"
 #include "base/process.h"
 #include "tests/unit/session_fixture.h"
 
+#include <time.h>
+
 #define WORKER KSCC_BUILD_DIR "/bin/kscc-worker"
 
 /* Stands between parent and runner and does `fault` to the answer with number `at`. */
 static const char proxy[] =
-    "import struct, subprocess, sys\n"
+    "import ctypes, struct, subprocess, sys\n"
+    "zstd = ctypes.CDLL('libzstd.so.1')\n"
+    "def unpacked(body, n):\n"
+    "    if len(body) == n: return bytearray(body)\n"
+    "    out = ctypes.create_string_buffer(n)\n"
+    "    assert zstd.ZSTD_decompress(out, ctypes.c_size_t(n), body, ctypes.c_size_t(len(body))) == n\n"
+    "    return bytearray(out.raw)\n"
     "fault, at = sys.argv[1], int(sys.argv[2])\n"
     "p = subprocess.Popen([sys.argv[3], 'serve'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
     "head = struct.Struct('<IIIIQQ')\n"
@@ -26,8 +36,16 @@ static const char proxy[] =
     "    if f[1] == 1: continue\n"
     "    a = p.stdout.read(32); g = list(head.unpack(a)); body = p.stdout.read(g[5])\n"
     "    version = version or body.decode()\n"
+    "    if fault == 'wrong' and g[1] == 3:\n" /* of each read-back: another exponent in the middle of each of its contents */
+    "        body = unpacked(body, g[4]); n = struct.unpack_from('<I', body, 12)[0]; text = struct.unpack_from('<Q', body, "
+    "24)[0]\n"
+    "        place = int(version.split('\\n')[0].split('.')[-2]) + text\n"
+    "        for i in range(n):\n"
+    "            size = struct.unpack_from('<QQ', body, place)[1]; body[place + 16 + size // 2 // 4 * 4 + 3] ^= 0x40; place += "
+    "16 + size\n"
+    "        g[4] = g[5] = len(body); a = head.pack(*g)\n"
     "    if g[3] == at:\n"
-    "        size = int(version.split('.')[-2])\n"
+    "        size = int(version.split('\\n')[0].split('.')[-2])\n"
     "        forged = lambda code, text, n: struct.pack('<IIiIqQ', code, 1, 1, n, 0, text) + bytes(size - 32)\n"
     "        if fault == 'cut': sys.stdout.buffer.write(a + body[:-1]); break\n"
     "        if fault == 'close': break\n"
@@ -360,6 +378,129 @@ TEST(contents_are_taken_only_where_they_were_asked_for)
     memcpy(data.data, &wraps, sizeof wraps);
     CHECK_INT(ks_ranges_take(data.data, data.len, 1, NULL, shm, sizeof shm, &err), KS_ERR_PROTOCOL);
     ks_str_release(&data);
+}
+
+/* Nodes that connections end at, in turn; those of capital letters give wrong answers. */
+struct cluster {
+    const char *nodes;
+    int at;
+};
+
+static enum ks_code node_words(void *context, struct ks_args *out, struct ks_err *err)
+{
+    struct cluster *c = context;
+    char node = c->nodes[c->at++];
+    (void)err;
+    CHECK(node != 0);
+    ks_args_add(out, "env");
+    ks_args_addf(out, "SLURMD_NODENAME=%c", node);
+    if (node >= 'a')
+        ks_args_add_all(out, (char *const[]){(char *)WORKER, (char *)"serve", NULL});
+    else
+        ks_args_add_all(out, (char *const[]){(char *)"python3", (char *)"-c", (char *)proxy, (char *)"wrong", (char *)"-1",
+                                             (char *)WORKER, NULL});
+    return KS_OK;
+}
+
+static struct ks_str told;
+
+static void tell(const char *what)
+{
+    ks_str_addf(&told, "%s\n", what);
+}
+
+/* The original is looked at on one node; a node that does not agree about it judges nothing, and is in quarantine; when a second
+ * one does not agree and nobody does, it is the first that is. */
+TEST(a_node_that_fails_its_null_test_judges_nothing)
+{
+    static const uint8_t secret[32] = "repeatable";
+    struct cluster nodes = {.nodes = "aBcaCD"};
+    struct ks_remote_via via = {
+        .name = "cluster", .context = &nodes, .command = node_words, .by_trial = true, .node_prefix = "slurm:"};
+    struct ks_remote *remote = ks_remote_new(&via);
+    struct ks_health h;
+    struct fixture f;
+    struct ks_verdict v;
+    struct ks_err err = {0};
+    char *health;
+    int64_t now_s = (int64_t)time(NULL);
+    CHECK_OK(ks_dir_make_temp("kscc-test", &health, &err));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(fixture_open(&f, text,
+                              (struct ks_session_options){.unit_path = "scale.cu",
+                                                          .signature = &signature,
+                                                          .secret = secret,
+                                                          .remote = remote,
+                                                          .health_dir = health,
+                                                          .on_place = tell},
+                              &err));
+        enum ks_code code = f.session ? ks_session_try(f.session, better, strlen(better), &v, &err) : KS_ERR_DEVICE;
+        CHECK_INT(code, i == 0 ? KS_OK : KS_ERR_MISMATCH);
+        if (code == KS_OK) {
+            CHECK_INT(v.outcome, KS_OUTCOME_ACCEPTED);
+            ks_verdict_release(&v);
+            CHECK(strstr(told.data, "'slurm:B' fails its null test and is in quarantine: numerics: ") == told.data);
+            CHECK(ks_health_read(health, "slurm:B", &h) && ks_health_in_quarantine(&h, now_s) && h.n_null_failed == 1 &&
+                  h.n_trials == 0);
+            CHECK(ks_health_read(health, "slurm:c", &h) && !ks_health_null_due(&h, now_s) && h.n_trials == 1 && h.aa == 1);
+        }
+        close_session(&f);
+    }
+    CHECK(strstr(err.message, "'slurm:a'") != NULL);
+    CHECK_STR(nodes.nodes + nodes.at, "");
+    CHECK(ks_health_read(health, "slurm:a", &h) && ks_health_in_quarantine(&h, now_s));
+    CHECK(ks_health_read(health, "slurm:C", &h) && !ks_health_in_quarantine(&h, now_s) && ks_health_null_due(&h, now_s));
+    CHECK(!ks_health_read(health, "slurm:D", &h));
+    ks_remote_free(remote);
+    CHECK_OK(ks_dir_remove(health, &err));
+    free(health);
+    ks_str_release(&told);
+}
+
+TEST(a_place_is_worth_what_came_of_it)
+{
+    struct ks_health h = {0}, *all;
+    struct ks_err err = {0};
+    struct ks_str path = KS_STR_INIT;
+    char *dir;
+    int64_t now_s = (int64_t)time(NULL);
+    static const char place[] = "ssh:me@../box";
+    CHECK_OK(ks_dir_make_temp("kscc-test", &dir, &err));
+    CHECK(ks_health_null_due(&h, now_s) && !ks_health_read(dir, place, &h));
+    ks_health_note(NULL, place, KS_HEALTH_LOST, 0, "nothing is remembered");
+    ks_health_note(dir, place, KS_HEALTH_NULL_PASSED, 0.97, NULL);
+    ks_health_note(dir, place, KS_HEALTH_NULL_PASSED, 1.01, NULL);
+    CHECK(ks_health_read(dir, place, &h) && !ks_health_null_due(&h, now_s) && h.aa == 1.01 && h.aa_worst == 0.97);
+    CHECK(ks_health_null_due(&h, now_s + 2 * 86400));
+    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "one");
+    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "two");
+    ks_health_note(dir, place, KS_HEALTH_TRIAL, 0, NULL);
+    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "three");
+    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "four");
+    CHECK(ks_health_read(dir, place, &h) && !ks_health_in_quarantine(&h, now_s) && !ks_health_null_due(&h, now_s));
+    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "five");
+    CHECK(ks_health_read(dir, place, &h) && ks_health_in_quarantine(&h, now_s) && h.n_lost == 5 && h.n_trials == 1);
+    CHECK_STR(h.why, "five");
+    ks_health_note(dir, place, KS_HEALTH_RELEASED, 0, NULL);
+    CHECK(ks_health_read(dir, place, &h) && !ks_health_in_quarantine(&h, now_s) && ks_health_null_due(&h, now_s));
+    for (int i = 0; i < 9; i++) { /* an hour, two, four .. a day */
+        ks_health_note(dir, place, KS_HEALTH_NULL_FAILED, 1.2, "wrong");
+        CHECK(ks_health_read(dir, place, &h));
+        int64_t hours = i < 5 ? 1 << i : 24;
+        CHECK(ks_health_in_quarantine(&h, now_s + hours * 3600 - 60) && !ks_health_in_quarantine(&h, now_s + hours * 3600 + 600));
+    }
+    ks_health_note(dir, "slurm:n1", KS_HEALTH_TRIAL, 0, NULL);
+    ks_path_join(&path, dir, "slurm:n1.jsonl"); /* a line that a kill cut short costs itself */
+    CHECK_OK(ks_file_append_line(path.data, "{\"place\": \"slurm:n1\", \"wh", &err));
+    ks_health_note(dir, "slurm:n1", KS_HEALTH_TRIAL, 0, NULL);
+    CHECK_INT(ks_health_all(dir, &all), 2);
+    CHECK_STR(all[0].place, "slurm:n1");
+    CHECK_INT(all[0].n_trials, 2);
+    CHECK_STR(all[1].place, place);
+    free(all);
+    CHECK_OK(ks_dir_remove(dir, &err));
+    free(dir);
+    ks_str_release(&path);
 }
 
 TEST(a_host_is_a_host)
