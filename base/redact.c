@@ -11,18 +11,21 @@ extern char **environ;
 #define MIN_GIVEN_BYTES 4
 #define MAX_NAME_BYTES  128
 
-/* Group 1 is the secret, where there is one; else the whole match. */
+/* Group 1 is the secret, where there is one; else the whole match.  A text may be megabytes of anything, so none of them may look
+ * at a byte more than a few times: a run of letters begins once, what comes before a mark has a length, and nothing is given
+ * back. */
 static const char *const forms[] = {
     "\\b(?:sk|rk|pk)[-_][A-Za-z0-9_-]{16,}", /* OpenAI, Anthropic, Stripe */
     "\\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|hf_|gsk_|nvapi-|pypi-|npm_)[A-Za-z0-9_-]{16,}", /* services by prefix */
     "\\b(?:AKIA|ASIA)[A-Z0-9]{16}\\b",                                                               /* AWS */
     "\\bAIza[A-Za-z0-9_-]{30,}",                                                                     /* Google */
-    "\\beyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}",                               /* JSON web token */
+    "(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\\.[A-Za-z0-9_-]{8,}+\\.[A-Za-z0-9_-]{8,}",              /* JSON web token */
     "(?i)\\b(?:bearer|basic)[ \\t]+([A-Za-z0-9._~+/=-]{12,})",                                       /* Authorization */
     "(?i)\\b(?:x-)?(?:api[-_ ]?key|access[-_ ]?token|secret[-_ ]?key|password|passwd)[\"']?[ \\t]*[:=][ "
     "\\t]*[\"']?([^\\s\"',;]{8,})",
-    "\\b[a-z][a-z0-9+.-]*://[^\\s/:@\"']*:([^\\s/@\"']+)@",                            /* scheme://user:password@host */
-    "(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", /* PEM */
+    "\\b[a-z][a-z0-9+.-]{0,40}://[^\\s/:@\"']*+:([^\\s/@\"']++)@", /* scheme://user:password@host */
+    "-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-]++|-(?!----END [A-Z ]{0,40}PRIVATE KEY-----))*+(?:-----END [A-Z "
+    "]{0,40}KEY-----)?", /* PEM */
 };
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 
@@ -101,13 +104,18 @@ static void take_out_form(struct ks_str *text, const struct ks_regex *re)
     struct ks_str out = KS_STR_INIT;
     struct ks_match m;
     struct ks_err err;
+    enum ks_code code;
     size_t at = 0;
     bool found = false;
-    while (ks_regex_match(re, ks_str_cstr(text), text->len, at, &m, &found, &err) == KS_OK && found) {
+    while ((code = ks_regex_match(re, ks_str_cstr(text), text->len, at, &m, &found, &err)) == KS_OK && found) {
         size_t group = m.n > 1 && m.begin[1] != SIZE_MAX ? 1 : 0;
         ks_str_addn(&out, ks_str_cstr(text) + at, m.begin[group] - at);
         ks_str_add(&out, KS_REDACTED);
         at = m.end[group];
+    }
+    if (code != KS_OK) { /* too much to look at: the rest may hold anything */
+        ks_str_add(&out, KS_REDACTED);
+        at = text->len;
     }
     if (at > 0) {
         ks_str_addn(&out, ks_str_cstr(text) + at, text->len - at);

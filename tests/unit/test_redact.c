@@ -46,6 +46,26 @@ TEST(what_has_the_form_of_a_secret_is_taken_out)
     CHECK_REDACTED("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK", "[redacted]");
 }
 
+TEST(a_long_text_hides_nothing_and_takes_no_longer_than_its_length)
+{
+    static const struct {
+        const char *piece, *secret, *expected;
+    } cases[] = {{"a.", " https://user:hunter2@host", " https://user:[redacted]@host"}, /* each dot begins a word */
+                 {"-eyJ", " password=hunter2hunter2", " password=[redacted]"},
+                 {"-----BEGIN PRIVATE KEY-----\nMIIE", " never ended", "[redacted]"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        while (text.len < 1200000) /* more than PCRE2's limit has steps */
+            ks_str_add(&text, cases[i].piece);
+        ks_str_add(&text, cases[i].secret);
+        KS_AUTO_FREE char *got = redacted(ks_str_cstr(&text));
+        size_t len = strlen(got), n = strlen(cases[i].expected);
+        CHECK(len >= n && strcmp(got + len - n, cases[i].expected) == 0);
+    }
+    CHECK_REDACTED("-----BEGIN PRIVATE KEY-----\nMI-----END CERTIFICATE-----IE\n-----END PRIVATE KEY----- rest",
+                   "[redacted] rest");
+}
+
 TEST(code_and_prose_stay)
 {
     const char *const texts[] = {"__global__ void key(const float *keys, int n) { keys[i] = token; }",
