@@ -8,22 +8,18 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#define STEP_WORK 4 /* of one step, in bytes looked at */
+
 struct ks_regex {
     pcre2_code *code;
     pcre2_match_context *context;
     pcre2_match_data *data;
+    int64_t work; /* left of what it may do */
+    size_t at;    /* where the last step was */
 };
 
-enum ks_code ks_regex_new(const char *pattern, const char *flags, struct ks_regex **ret_re, struct ks_err *err)
+static enum ks_code compile(const char *pattern, uint32_t options, struct ks_regex **ret_re, struct ks_err *err)
 {
-    uint32_t options = 0;
-    for (; *flags; flags++) {
-        options |= *flags == 'i'   ? PCRE2_CASELESS
-                   : *flags == 'm' ? PCRE2_MULTILINE
-                   : *flags == 's' ? PCRE2_DOTALL
-                   : *flags == 'x' ? PCRE2_EXTENDED
-                                   : 0;
-    }
     int error;
     PCRE2_SIZE offset;
     pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &error, &offset, NULL);
@@ -40,6 +36,38 @@ enum ks_code ks_regex_new(const char *pattern, const char *flags, struct ks_rege
     KS_BUG(!re->context || !re->data);
     pcre2_set_match_limit(re->context, KS_MAX_REGEX_MATCHES);
     pcre2_set_depth_limit(re->context, KS_MAX_REGEX_MATCHES);
+    *ret_re = re;
+    return KS_OK;
+}
+
+enum ks_code ks_regex_new(const char *pattern, const char *flags, struct ks_regex **ret_re, struct ks_err *err)
+{
+    uint32_t options = 0;
+    for (; *flags; flags++) {
+        options |= *flags == 'i'   ? PCRE2_CASELESS
+                   : *flags == 'm' ? PCRE2_MULTILINE
+                   : *flags == 's' ? PCRE2_DOTALL
+                   : *flags == 'x' ? PCRE2_EXTENDED
+                                   : 0;
+    }
+    return compile(pattern, options, ret_re, err);
+}
+
+/* Called before each item of the pattern: how far the last one went is what it cost. */
+static int on_step(pcre2_callout_block *b, void *ctx)
+{
+    struct ks_regex *re = ctx;
+    re->work -= STEP_WORK + (int64_t)(b->current_position > re->at ? b->current_position - re->at : 0);
+    re->at = b->current_position;
+    return re->work < 0 ? PCRE2_ERROR_MATCHLIMIT : 0;
+}
+
+enum ks_code ks_regex_new_bounded(const char *pattern, int64_t work, struct ks_regex **ret_re, struct ks_err *err)
+{
+    struct ks_regex *re;
+    KS_TRY(compile(pattern, PCRE2_AUTO_CALLOUT, &re, err));
+    re->work = work;
+    pcre2_set_callout(re->context, on_step, re);
     *ret_re = re;
     return KS_OK;
 }
@@ -63,7 +91,7 @@ enum ks_code ks_regex_match(const struct ks_regex *re, const char *subject, size
         return KS_OK;
     }
     if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT)
-        return ks_fail(err, KS_ERR_LIMIT, "pattern needs more than %u match steps", KS_MAX_REGEX_MATCHES);
+        return ks_fail(err, KS_ERR_LIMIT, "pattern needs too many match steps");
     if (rc < 0) {
         PCRE2_UCHAR text[256];
         pcre2_get_error_message(rc, text, sizeof(text));

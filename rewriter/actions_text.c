@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 
 #define MAX_MATCHES     200
-#define MAX_MATCH_BYTES 300 /* shown of one line */
+#define MAX_MATCH_BYTES 300       /* shown of one line */
+#define SEARCH_WORK     500000000 /* bytes looked at by one search: about a second */
 
 /* ---- files ---------------------------------------------------------------------------------------------------------- */
 
@@ -177,7 +178,7 @@ void ks_action_search(struct ks_actions *a, const struct ks_json *arguments, str
         ks_action_refuse(ret, "'%.200s' is not in the include tree of the unit", name);
         return;
     }
-    if (ks_regex_new(ks_json_get_str(arguments, "pattern", ""), "", &f.re, &err) != KS_OK) {
+    if (ks_regex_new_bounded(ks_json_get_str(arguments, "pattern", ""), SEARCH_WORK, &f.re, &err) != KS_OK) {
         ks_action_refuse(ret, "%s", err.message);
         return;
     }

@@ -157,6 +157,25 @@ TEST(reading_stays_in_the_include_tree)
     desk_close(&d);
 }
 
+TEST(a_search_ends_whatever_is_searched_for_what)
+{
+    struct desk d = desk_open();
+    KS_AUTO_STR struct ks_str edit = KS_STR_INIT;
+    ks_str_add(&edit, "{\"text\":\"b\\n");
+    for (int i = 0; i < 1000000; i++)
+        ks_str_addc(&edit, 'a');
+    ks_str_add(&edit, "\\nc\"}");
+    EXPECT(&d, "edit", ks_str_cstr(&edit), KS_ACTION_DONE, "\"changed\":true");
+    EXPECT(&d, "search", "{\"pattern\":\"[bc]$\"}", KS_ACTION_DONE, "\"matches\":[\"unit.cu:1: b\",\"unit.cu:3: c\"]}");
+    static const char *const patterns[] = {"(?=a*[bc])", "(?:a{0,300}){2}[bc]"};
+    for (size_t i = 0; i < 2; i++) { /* each looks at the rest from each a, or at enough of it */
+        KS_AUTO_STR struct ks_str search = KS_STR_INIT;
+        ks_str_addf(&search, "{\"pattern\":\"%s\"}", patterns[i]);
+        EXPECT(&d, "search", ks_str_cstr(&search), KS_ACTION_DONE, "too many steps");
+    }
+    desk_close(&d);
+}
+
 TEST(edits_are_exact)
 {
     struct desk d = desk_open();
