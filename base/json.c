@@ -149,6 +149,17 @@ void ks_json_push(struct ks_json *array, struct ks_json *item)
     KS_BUG(!cJSON_AddItemToArray(in(array), in(item)));
 }
 
+void ks_json_make_utf8(struct ks_json *j)
+{
+    cJSON *c = in(j);
+    if (c->string)
+        ks_make_utf8(c->string, strlen(c->string));
+    if (cJSON_IsString(c) && c->valuestring)
+        ks_make_utf8(c->valuestring, strlen(c->valuestring));
+    for (cJSON *member = c->child; member; member = member->next)
+        ks_json_make_utf8(wrap(member));
+}
+
 struct ks_json *ks_json_get(const struct ks_json *obj, const char *name)
 {
     return obj ? wrap(cJSON_GetObjectItemCaseSensitive(in(obj), name)) : NULL;

@@ -43,6 +43,8 @@ const char *ks_json_get_str(const struct ks_json *obj, const char *name, const c
 double ks_json_get_num(const struct ks_json *obj, const char *name, double fallback);
 int64_t ks_json_get_i64(const struct ks_json *obj, const char *name, int64_t fallback);
 bool ks_json_get_bool(const struct ks_json *obj, const char *name, bool fallback);
+/* Texts and names: JSON is UTF-8, what is put into it need not be. */
+void ks_json_make_utf8(struct ks_json *j);
 size_t ks_json_len(const struct ks_json *array_or_object);
 struct ks_json *ks_json_at(const struct ks_json *array_or_object, size_t i);
 const char *ks_json_key(const struct ks_json *member); /* name of a member, NULL in arrays */

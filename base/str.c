@@ -217,3 +217,53 @@ void ks_args_quote(struct ks_str *out, char *const *argv)
         ks_str_addc(out, '\'');
     }
 }
+
+/* Length of the UTF-8 character at p, 0: it is none. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    size_t n = p[0] < 0x80                             ? 1
+               : (p[0] & 0xe0) == 0xc0 && p[0] >= 0xc2 ? 2
+               : (p[0] & 0xf0) == 0xe0                 ? 3
+               : p[0] >= 0xf0 && p[0] <= 0xf4          ? 4
+                                                       : 0;
+    if (n == 0 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))) ||
+               (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)));
+    return bad ? 0 : n;
+}
+
+void ks_make_utf8(char *text, size_t len)
+{
+    for (size_t i = 0, n; i < len; i += n ? n : 1)
+        if ((n = utf8_length((const unsigned char *)text + i, len - i)) == 0)
+            text[i] = '?';
+}
+
+/* The number of a character of two or three bytes; 0: another. */
+static unsigned short_character(const unsigned char *p, size_t n)
+{
+    return n == 2   ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+           : n == 3 ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
+                    : 0;
+}
+
+void ks_str_add_visible(struct ks_str *s, const char *text, size_t len)
+{
+    for (size_t i = 0, n; i < len; i += n ? n : 1) {
+        const unsigned char *p = (const unsigned char *)text + i;
+        n = utf8_length(p, len - i);
+        unsigned c = short_character(p, n);
+        bool plain = *p == '\n' || *p == '\t' || (*p == '\r' && i + 1 < len && p[1] == '\n');
+        bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x61c;
+        if (n == 0 || (*p < ' ' && !plain) || *p == 0x7f)
+            ks_str_addf(s, "\\x%02x", *p);
+        else if (turns || (c >= 0x80 && c < 0xa0))
+            ks_str_addf(s, "<U+%04X>", c);
+        else
+            ks_str_addn(s, p, n);
+    }
+}

@@ -38,6 +38,11 @@ bool ks_str_starts(const char *s, const char *prefix);
 bool ks_str_starts_one(const char *s, const char *const *prefixes, size_t n);
 bool ks_str_ends(const char *s, const char *suffix);
 bool ks_streq(const char *a, const char *b); /* NULL equals NULL only */
+/* Every byte that is part of no UTF-8 character becomes '?'. */
+void ks_make_utf8(char *text, size_t len);
+/* Appends text of anybody's for a person's eyes: what would move the cursor, or turn the order of letters round so that code
+ * reads as what it is not, is spelled out ("\x1b", "<U+202E>"); newlines and tabs stay. */
+void ks_str_add_visible(struct ks_str *s, const char *text, size_t len);
 /* What stands behind a noun after a number: "%zu trial%s". */
 const char *ks_plural_s(int64_t n);
 

@@ -14,36 +14,37 @@
 #include <unistd.h>
 
 /* What the gates' comparison was tried with first: the wrong answers that it does not let pass for this contract. */
-static void show_self_test(const struct ks_json *rejected)
+static void add_self_test(const struct ks_json *rejected, struct ks_str *out)
 {
-    printf("  self-test    ");
+    ks_str_addf(out, "  self-test    ");
     for (size_t i = 0; i < ks_json_len(rejected); i++)
-        printf("%s%s", i ? ", " : "rejects ", ks_json_str(ks_json_at(rejected, i)));
-    printf("%s\n", ks_json_len(rejected) ? "" : "not known");
+        ks_str_addf(out, "%s%s", i ? ", " : "rejects ", ks_json_str(ks_json_at(rejected, i)));
+    ks_str_addf(out, "%s\n", ks_json_len(rejected) ? "" : "not known");
 }
 
 /* What is approved, for the eyes of whoever does it. */
 static void show_finding(const struct ks_store *store, const char *key, const struct ks_json *c)
 {
-    KS_AUTO_STR struct ks_str diff = KS_STR_INIT, speedup = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT, speedup = KS_STR_INIT;
     struct ks_err err;
     const struct ks_json *gates = ks_json_get(ks_json_get(c, "confirmation"), "gates");
     const char *unusual = ks_json_get_str(ks_json_get(c, "confirmation"), "needs_approval", NULL);
-    if (ks_store_read(store, key, KS_DIFF_FILE, &diff, &err) == KS_OK)
-        printf("%s", ks_str_cstr(&diff));
+    if (ks_store_read(store, key, KS_DIFF_FILE, &text, &err) != KS_OK)
+        ks_str_clear(&text);
     ks_report_speedup(ks_json_get(c, "speedup"), &speedup);
     int64_t n_trials = ks_json_get_i64(c, "trials", 0);
-    printf("%.12s: %s of %s, %s, %lld trial%s\n", key, ks_json_get_str(c, "entry", "?"), ks_json_get_str(c, "unit", "?"),
-           ks_str_cstr(&speedup), (long long)n_trials, ks_plural_s(n_trials));
+    ks_str_addf(&text, "%.12s: %s of %s, %s, %lld trial%s\n", key, ks_json_get_str(c, "entry", "?"),
+                ks_json_get_str(c, "unit", "?"), ks_str_cstr(&speedup), (long long)n_trials, ks_plural_s(n_trials));
     for (size_t i = 0; i < ks_json_len(gates); i++) {
         const struct ks_json *g = ks_json_at(gates, i);
         const char *reason = ks_json_get_str(g, "reason", NULL);
-        printf("  %-12s %s%s%s\n", ks_json_key(g), ks_json_get_str(g, "state", "not known"), reason ? ": " : "",
-               reason ? reason : "");
+        ks_str_addf(&text, "  %-12s %s%s%s\n", ks_json_key(g), ks_json_get_str(g, "state", "not known"), reason ? ": " : "",
+                    reason ? reason : "");
     }
-    show_self_test(ks_json_get(ks_json_get(c, "device"), "self_test_rejects"));
+    add_self_test(ks_json_get(ks_json_get(c, "device"), "self_test_rejects"), &text);
     if (unusual)
-        printf("  unusual: %s\n", unusual);
+        ks_str_addf(&text, "  unusual: %s\n", unusual);
+    ks_print_visible(&text); /* nothing in it hides from who reads it */
 }
 
 /* A person at a terminal is asked; a script has decided. */

@@ -165,7 +165,7 @@ static void answer(void *ctx, const struct ks_json *content, bool refused)
         ks_answer_text(p->list.last_tool, content, refused, &text);
     else if (question) /* steps of a try say nothing else */
         ks_str_addf(&text, "question (%s): %s\n", ks_json_get_str(question, "layer", "?"), ks_json_get_str(question, "text", ""));
-    fputs(ks_str_cstr(&text), stdout);
+    ks_print_visible(&text);
     fflush(stdout);
 }
 

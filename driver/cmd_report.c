@@ -20,7 +20,8 @@ static int print_text(const struct ks_store *store, const char *key)
     KS_AUTO_JSON struct ks_json *report = ks_report_json(store, key);
     struct ks_err err;
     ks_report_text(store, key, &text);
-    printf("%s\n", ks_str_cstr(&text));
+    ks_str_addc(&text, '\n');
+    ks_print_visible(&text);
     ks_report_html(report, &page);
     if (ks_store_write(store, key, KS_PAGE_FILE, page.data, page.len, &err) != KS_OK) {
         ks_say_instead(&err, "there is no page of this report");
@@ -35,6 +36,7 @@ static int print_json(const struct ks_store *store, const char *key)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     KS_AUTO_JSON struct ks_json *report = ks_report_json(store, key);
+    ks_json_make_utf8(report);
     ks_json_print(report, &text);
     printf("%s\n", ks_str_cstr(&text));
     return 0;

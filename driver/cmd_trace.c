@@ -32,7 +32,7 @@ static int show(const struct words *w)
     if (!find(w, 0, &t))
         return 1;
     ks_trace_show(&t, w->diffs, &out);
-    fputs(ks_str_cstr(&out), stdout);
+    ks_print_visible(&out);
     ks_trace_file_release(&t);
     return 0;
 }
@@ -48,7 +48,8 @@ static int stats(const struct words *w)
         ks_json_print_pretty(s, &out);
     else
         ks_trace_stats_text(s, &out);
-    fputs(ks_str_cstr(&out), stdout);
+    ks_make_utf8(out.data, out.len);
+    ks_print_visible(&out);
     ks_trace_file_release(&t);
     return 0;
 }
@@ -65,7 +66,7 @@ static int diff(const struct words *w)
         return 2;
     }
     size_t n = ks_trace_diff(&a, &b, &out);
-    fputs(ks_str_cstr(&out), stdout);
+    ks_print_visible(&out);
     ks_trace_file_release(&a);
     ks_trace_file_release(&b);
     return n ? 1 : 0;

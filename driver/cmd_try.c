@@ -88,11 +88,14 @@ static int print_answer(const struct ks_call_list *l, bool json)
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
     if (!l->last)
         return 1;
-    if (json)
+    if (json) {
         ks_json_print_pretty(l->last, &out);
-    else
+        ks_make_utf8(out.data, out.len);
+        fputs(ks_str_cstr(&out), stdout);
+    } else {
         ks_answer_text(l->last_tool, l->last, l->refused, &out);
-    fputs(ks_str_cstr(&out), stdout);
+        ks_print_visible(&out);
+    }
     fflush(stdout);
     return ks_answer_status(l->last_tool, l->last, l->refused);
 }

@@ -13,6 +13,7 @@ static void put(struct ks_json *message)
     KS_AUTO_JSON struct ks_json *given = message;
     struct ks_err err;
     ks_json_set_str(given, "jsonrpc", "2.0");
+    ks_json_make_utf8(given); /* a source file need not be, and clients end at what is not */
     if (!failed && ks_line_write(STDOUT_FILENO, given, &err) != KS_OK)
         failed = true;
 }

@@ -49,22 +49,26 @@ static void put_line(struct ks_str *line)
     fflush(stderr);
 }
 
-/* Hypotheses and reasons are anybody's text: nothing in them may move the cursor. */
-static void take_controls_out(struct ks_str *line)
+/* Hypotheses, reasons and names are anybody's text. */
+static void add_visible(struct ks_str *line, const char *fmt, va_list ap)
 {
-    for (size_t i = 0; i < line->len; i++) {
-        unsigned char c = (unsigned char)line->data[i];
-        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-            line->data[i] = '?';
-    }
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_vaddf(&text, fmt, ap);
+    ks_str_add_visible(line, ks_str_cstr(&text), text.len);
+}
+
+void ks_print_visible(const struct ks_str *text)
+{
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    ks_str_add_visible(&out, ks_str_cstr(text), text->len);
+    fputs(ks_str_cstr(&out), stdout);
 }
 
 static void put_progress(const char *fmt, va_list ap)
 {
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
     ks_str_add(&line, "kscc: ");
-    ks_str_vaddf(&line, fmt, ap);
-    take_controls_out(&line);
+    add_visible(&line, fmt, ap);
     put_line(&line);
 }
 
@@ -124,7 +128,7 @@ void ks_say(enum ks_severity severity, const char *fmt, ...)
     va_start(ap, fmt);
     ks_str_addf(&line, "kscc: %s%s:%s ", colour ? severity_colour(severity) : "", ks_severity_text(severity),
                 colour ? "\033[0m" : "");
-    ks_str_vaddf(&line, fmt, ap);
+    add_visible(&line, fmt, ap);
     va_end(ap);
     put_line(&line);
 }

@@ -30,6 +30,8 @@ void ks_say_error(const struct ks_err *err);
  * one. */
 void ks_say_instead(const struct ks_err *err, const char *instead);
 bool ks_say_colour(void);
+/* To stdout, as ks_str_add_visible() has it: text of anybody's for a person. */
+void ks_print_visible(const struct ks_str *text);
 /* Whether anything but progress was said. */
 bool ks_say_said(void);
 

@@ -77,8 +77,11 @@ void ks_trace_event(struct ks_trace *t, const char *ev, struct ks_json *fields)
     ks_json_set_str(j, "ev", ev);
     ks_json_set_str(j, "unit", t->unit);
     ks_json_set_i64(j, "n", ++t->n);
+    ks_json_make_utf8(j);
     for (size_t i = 0; i < ks_json_len(clean); i++) {
-        const struct ks_json *member = ks_json_at(clean, i);
+        struct ks_json *member = ks_json_at(clean, i);
+        if (strcmp(ks_json_key(member), "diff") != 0) /* whose bytes are the source's: it is applied again */
+            ks_json_make_utf8(member);
         ks_json_set(j, ks_json_key(member), ks_json_copy(member));
     }
     ks_json_print(j, &line);

@@ -157,9 +157,10 @@ void ks_actions_take(struct ks_actions *a, struct ks_proposal *ret)
         ks_str_addf(&label, "%.100s", a->label);
     else
         ks_str_addf(&label, "edit %zu", a->view->n_attempts + 1);
-    for (size_t i = 0; i < label.len; i++) /* it is shown on a terminal */
+    for (size_t i = 0; i < label.len; i++) /* it is shown in a line */
         if ((unsigned char)label.data[i] < ' ')
             label.data[i] = ' ';
+    ks_make_utf8(label.data, label.len); /* it may end in half a character */
     ret->transform = ks_str_detach(&label, NULL);
     a->ready = a->stated = false;
     a->parent = (int64_t)a->view->n_attempts + 1; /* what is edited next was made from this */

@@ -24,34 +24,6 @@ enum fate {
     FATE_FINAL
 };
 
-/* ---- what goes out -------------------------------------------------------------------------------------------------- */
-
-/* Length of the UTF-8 character at p, 0: it is none. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    size_t n = p[0] < 0x80                             ? 1
-               : (p[0] & 0xe0) == 0xc0 && p[0] >= 0xc2 ? 2
-               : (p[0] & 0xf0) == 0xe0                 ? 3
-               : p[0] >= 0xf0 && p[0] <= 0xf4          ? 4
-                                                       : 0;
-    if (n == 0 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    bool bad = (n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))) ||
-               (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)));
-    return bad ? 0 : n;
-}
-
-/* JSON is UTF-8; a source file need not be. */
-static void make_utf8(struct ks_str *s)
-{
-    for (size_t i = 0, n; i < s->len; i += n ? n : 1)
-        if ((n = utf8_length((const unsigned char *)s->data + i, s->len - i)) == 0)
-            s->data[i] = '?';
-}
-
 /* ---- one attempt ---------------------------------------------------------------------------------------------------- */
 
 struct reader {
@@ -165,10 +137,11 @@ static enum fate judge_reply(struct ks_reply *r, struct ks_err *err)
     return FATE_AGAIN;
 }
 
-static enum fate read_body(const struct ks_client *c, const struct ks_str *text, struct ks_reply *ret, struct ks_err *err)
+static enum fate read_body(const struct ks_client *c, struct ks_str *text, struct ks_reply *ret, struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *body = NULL;
     struct ks_err ignored;
+    ks_make_utf8(text->data, text->len);
     if (ks_json_parse(ks_str_cstr(text), text->len, "answer", &body, &ignored) != KS_OK) {
         ks_fail(err, KS_ERR_PROTOCOL, "the endpoint's answer is not JSON");
         return FATE_AGAIN;
@@ -196,7 +169,7 @@ static enum fate attempt(struct ks_client *c, struct ks_ask *ask, int64_t deadli
     struct ks_json *request = c->api->request(ask);
     ks_json_print(request, &body);
     ks_json_free(request);
-    make_utf8(&body);
+    ks_make_utf8(body.data, body.len); /* a source file need not be */
     ks_args_add(&headers, "Content-Type: application/json");
     c->api->headers(c->key, &headers);
     if (deadline_ns) {

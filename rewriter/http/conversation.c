@@ -96,6 +96,7 @@ static char *without_secrets(const char *text)
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
     ks_redact(text, strlen(text), &out);
     ks_str_reserve(&out, 1);
+    ks_make_utf8(out.data, out.len);
     return ks_str_detach(&out, NULL);
 }
 

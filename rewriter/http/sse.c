@@ -19,6 +19,7 @@ static void dispatch(struct ks_sse *s)
     if (s->has_data) {
         if (s->data.len) /* every data line has added a newline; the last one is not part of the data */
             s->data.data[--s->data.len] = '\0';
+        ks_make_utf8(s->data.data, s->data.len);
         s->ended = !s->event(s->ctx, ks_str_cstr(&s->name), ks_str_cstr(&s->data), s->data.len);
     }
     s->has_data = false;

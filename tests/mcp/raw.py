@@ -13,6 +13,9 @@ import unit
 
 kscc, src = sys.argv[1:3]
 folder, text = unit.make(src)
+with open(os.path.join(folder, "unit.cu"), "ab") as f:  # a source need not be UTF-8, messages are
+    f.write(b"// caf\xe9\n")
+text += "// caf?\n"
 failures = 0
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 

@@ -238,6 +238,17 @@ TEST(no_statement_no_trial)
     ks_actions_take(d.a, &second);
     CHECK_INT(second.parent, 0); /* another lineage */
     CHECK_STR(second.transform, "edit 2");
+    EXPECT(&d, "state_hypothesis", state, KS_ACTION_DONE, "");
+    KS_AUTO_STR struct ks_str label = KS_STR_INIT, cut = KS_STR_INIT;
+    for (int i = 0; i < 60; i++)
+        ks_str_add(&label, i ? "\xc3\xa9" : "{\"label\":\"x"); /* an even number of bytes is not cut between characters */
+    ks_str_add(&label, "\"}");
+    EXPECT(&d, "evaluate", ks_str_cstr(&label), KS_ACTION_EVALUATE, "");
+    ks_proposal_release(&second);
+    ks_actions_take(d.a, &second);
+    ks_str_addn(&cut, ks_str_cstr(&label) + strlen("{\"label\":\""), 99);
+    ks_str_addc(&cut, '?');
+    CHECK_STR(second.transform, ks_str_cstr(&cut));
     ks_proposal_release(&p);
     ks_proposal_release(&second);
     desk_close(&d);

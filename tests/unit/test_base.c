@@ -98,6 +98,21 @@ TEST(json_writes_no_nan)
     ks_json_free(j);
 }
 
+TEST(what_leaves_is_utf8_and_hides_nothing)
+{
+    static const char text[] = "a\xc3\xa9 \xe9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\xaf \xed\xa0\x80 \xc3";
+    struct ks_json *j = ks_json_object();
+    KS_AUTO_STR struct ks_str s = KS_STR_INIT, seen = KS_STR_INIT;
+    ks_json_set_str(j, "n\xff", text);
+    ks_json_make_utf8(j);
+    ks_json_print(j, &s);
+    CHECK_STR(s.data, "{\"n?\":\"a\xc3\xa9 ? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ?\"}");
+    ks_json_free(j);
+    static const char odd[] = "\tcaf\xc3\xa9\r\nx\ry\x1b[2K \xe9 \xc2\x9b \xe2\x80\xae} \xe2\x81\xa6 \xe2\x82\xac\x7f\n";
+    ks_str_add_visible(&seen, odd, strlen(odd));
+    CHECK_STR(seen.data, "\tcaf\xc3\xa9\r\nx\\x0dy\\x1b[2K \\xe9 <U+009B> <U+202E>} <U+2066> \xe2\x82\xac\\x7f\n");
+}
+
 TEST(regex_groups_and_limits)
 {
     struct ks_err err = {0};

@@ -114,7 +114,8 @@ TEST(what_threads_and_processors_keep_is_not_named)
 TEST(stubs_of_kernels_are_nvccs_to_write)
 {
     expect(OWN("void k(float *a) {__device_stub__Z1kPf(a);}"), "");
-    expect(OWN("static int __device_stub__Z1kPf(float *a) { static bool __tmp; return __tmp = !__tmp; }"), "__device_stub__Z1kPf");
+    expect(OWN("static int __device_stub__Z1kPf(float *a) { static bool __tmp; return __tmp = !__tmp; }"),
+           "__device_stub__Z1kPf");
     expect(OWN("auto f = __device_stub__Z1kPf;"), "__device_stub__Z1kPf");
     expect("# 1 \"unit.cudafe1.stub.c\"\nstatic void __device_stub__Z1kPf(float *a) { }\n", "");
 }

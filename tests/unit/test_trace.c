@@ -91,7 +91,8 @@ TEST(folders_and_the_times_of_ptxas_are_left_out)
 TEST(scratch_names_are_left_out_of_texts)
 {
     KS_AUTO_STR struct ks_str out = KS_STR_INIT;
-    ks_text_repeatable("ld: /tmp/kscc-work.4fZk2q/candidate-1/unit.o: in function 'tmpxft_00001c0d_00000000-6_a', /usr/bin/x", &out);
+    ks_text_repeatable("ld: /tmp/kscc-work.4fZk2q/candidate-1/unit.o: in function 'tmpxft_00001c0d_00000000-6_a', /usr/bin/x",
+                       &out);
     CHECK_STR(ks_str_cstr(&out), "ld: candidate-1/unit.o: in function '-6_a', /usr/bin/x");
 }
 

@@ -2,6 +2,7 @@
 # candidate.  The key reaches the endpoint and nothing else; a kill in the middle loses nothing.
 light
 unit
+sed -i '1i // caf\xe9' unit.cu # messages and trace are UTF-8, the source need not be
 key=planted-key-0123456789abcdef
 endpoint plays_scale_shift
 KSCC_API_KEY=$key agent -c unit.cu -o unit.o --kscc-trace=copy.jsonl
@@ -16,6 +17,7 @@ grep -q "Bearer $key" requests.log || fail "the key did not reach the endpoint"
 grep -rl "$key" .kscc err out copy.jsonl unit.o && fail "the key was written down"
 grep -q '"ev":"conversation"' copy.jsonl || fail "no conversation in the trace"
 grep -q '"ev":"spend"' copy.jsonl || fail "no spend in the trace"
+python3 "$SRC/tests/cli/check_schema.py" "$SRC/docs/trace.schema.json" copy.jsonl || fail "schema"
 grep -q 'rejected' requests.log || fail "the verdict did not reach the model"
 endpoint_end
 

@@ -5,6 +5,7 @@ sed -i 's/^__global__ void scale(/__global__ void one_thread(const float *x, flo
 sed -i 's/65536/4096/g' unit.cu
 good_candidate 1
 sed -i 's/one_thread<<<1, 1, 0, stream>>>/scale<<<(n + 255) \/ 256, 256, 0, stream>>>/' cand/1.cu
+sed -i 's,^    if (i < n).*,& // \xe2\x80\xae\x1b[8m,' cand/1.cu # letters turned round, and hidden
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
 expect_err "waits for approval: a gain of"
@@ -13,6 +14,7 @@ nm unit.o | grep -q __kscc && fail "it was emitted unseen"
 key=$(basename "$(key_dir)")
 run "$KSCC" approve "${key:0:12}"
 expect_status 0
+grep -qF '// <U+202E>\x1b[8m' out || fail "what the difference hides is not shown: $(grep '3.0f + 1' out)"
 for gate in interface build admission numerics safety resources time policy; do
   grep -q "^  $gate  *\(pass\|skipped\)" out || fail "the gate '$gate' is not shown with its state"
 done
