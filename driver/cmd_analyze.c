@@ -358,7 +358,7 @@ static int draft_contracts(struct ks_looked *l)
     if (l->json)
         ks_recorded_hollow(l->facts, &text);
     size_t before = text.len;
-    ks_recorded_draft(l->unit.settings->workload, l->facts, &r, !l->json, &l->arena, &text);
+    ks_recorded_draft(&l->unit, l->facts, &r, !l->json, &l->arena, &text);
     ks_recorded_say_refused(&l->unit, &r);
     bool any = text.len > before;
     if (!any)

@@ -1,3 +1,4 @@
+#include "driver/demangle.h"
 #include "driver/emit.h"
 
 #include "driver/host_compiler.h"
@@ -34,7 +35,7 @@ struct half_names {
 
 struct emitter {
     const struct ks_unit *u;
-    const struct ks_emission *entries;
+    struct ks_emission *entries;
     size_t n;
     const char *dir; /* scratch */
     struct half_names *names;
@@ -63,6 +64,20 @@ static bool has_symbol(const struct ks_symtab *t, const char *name)
         if (ks_object_same_name(t->data[i].name, name) && ks_symbol_is_global_definition(t->data[i].type))
             return true;
     return false;
+}
+
+/* The host's function of a kernel of that name, which launches can be known by; that of a static kernel or of a template's
+ * instance is local.  NULL: none, or several. */
+static const char *find_kernel(const struct ks_symtab *t, const char *name)
+{
+    const char *found = NULL;
+    int n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (strchr("tTWV", t->data[i].type) && ks_demangles_same(t->data[i].name, name)) {
+            found = t->data[i].name;
+            n += strchr("tT", t->data[i].type) ? 1 : 2;
+        }
+    return n == 1 ? found : NULL;
 }
 
 /* Inline functions are weak and may be dropped for another object's; link-time optimisation leaves no machine code at all. */
@@ -133,8 +148,14 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
     KS_TRY(read_baseline(e->u, launches, &e->baseline, err));
     for (size_t i = 0; i < e->n; i++) {
         const struct ks_emission *x = &e->entries[i];
-        const char *symbol = x->launch ? x->launch->symbol : x->signature->symbol;
-        if (!x->inner && !defines_function(&e->baseline, symbol))
+        const char *symbol = x->signature->symbol;
+        if (x->launch) {
+            struct ks_emission_launch *l = KS_ARENA_NEW(e->u->arena, struct ks_emission_launch);
+            *l = *x->launch;
+            l->symbol = find_kernel(&e->baseline, symbol = x->launch->symbol);
+            e->entries[i].launch = l->symbol ? l : NULL;
+        }
+        if (!x->launch && !x->inner && !defines_function(&e->baseline, symbol))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
                            symbol);
     }
@@ -162,16 +183,20 @@ static char *scratch(struct emitter *e, const char *name, size_t i)
 
 /* ---- the parts ------------------------------------------------------------------------------------------------------ */
 
-/* `aside`: a section that shall not be found by its name, or NULL; debug information may need what it holds. */
-static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const char *aside, const char *to,
-                             struct ks_err *err)
+/* more: further options of objcopy, or NULL. */
+static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const struct ks_args *more,
+                             const char *to, struct ks_err *err)
 {
+    KS_AUTO_ARGS struct ks_args argv;
+    ks_args_init(&argv);
     KS_TRY(ks_file_write_atomic(map_path, ks_str_cstr(map), map->len, 0600, err));
-    KS_AUTO_STR struct ks_str option = KS_STR_INIT, rename = KS_STR_INIT;
-    ks_str_addf(&option, "--redefine-syms=%s", map_path);
-    ks_str_addf(&rename, "--rename-section=%s=.rodata.kscc_aside", aside ? aside : "");
-    char *const argv[] = {"objcopy", option.data, (char *)from, (char *)to, aside ? rename.data : NULL, NULL};
-    return ks_tool_run(argv, NULL, err);
+    ks_args_add(&argv, "objcopy");
+    ks_args_addf(&argv, "--redefine-syms=%s", map_path);
+    if (more)
+        ks_args_add_all(&argv, more->v);
+    ks_args_add(&argv, from);
+    ks_args_add(&argv, to);
+    return ks_tool_run(argv.v, NULL, err);
 }
 
 /* The unit once more, by the user's line, with entries that ask by themselves. */
@@ -204,10 +229,14 @@ static enum ks_code compile_asking(struct emitter *e, const char **ret_object, s
 static enum ks_code make_original(struct emitter *e, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str map = KS_STR_INIT;
+    KS_AUTO_ARGS struct ks_args more;
     const char *from = e->u->object;
     bool asking = false;
+    ks_args_init(&more);
     for (size_t i = 0; i < e->n; i++) {
         asking |= e->entries[i].inner != NULL;
+        if (e->entries[i].launch) /* launches compare its address; make_local() undoes it */
+            ks_args_addf(&more, "--globalize-symbol=%s", e->entries[i].launch->symbol);
         if (e->entries[i].launch && i == 0)
             ks_str_addf(&map, GET_KERNEL " %s\n" LAUNCH_KERNEL " %s\n", e->names[i].get_kernel, e->names[i].original);
         if (!e->entries[i].inner && !e->entries[i].launch)
@@ -216,7 +245,7 @@ static enum ks_code make_original(struct emitter *e, struct ks_err *err)
     if (asking)
         KS_TRY(compile_asking(e, &from, err));
     char *to = scratch(e, "original.o", 0);
-    KS_TRY(redefine(from, scratch(e, "original.map", 0), &map, NULL, to, err));
+    KS_TRY(redefine(from, scratch(e, "original.map", 0), &map, &more, to, err));
     ks_args_add(&e->parts, to);
     return KS_OK;
 }
@@ -372,7 +401,9 @@ static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compi
 {
     char *renamed = scratch(e, "renamed.o", i);
     KS_AUTO_STR struct ks_str map = KS_STR_INIT, fresh = KS_STR_INIT;
+    KS_AUTO_ARGS struct ks_args more;
     struct ks_symtab t = {0};
+    ks_args_init(&more);
     KS_TRY(ks_emit_check_state(compiled, "the candidate", err));
     KS_TRY(ks_symtab_read(compiled, &t, err));
     for (size_t k = 0; k < t.n; k++)
@@ -382,8 +413,9 @@ static enum ks_code add_candidate(struct emitter *e, size_t i, const char *compi
             ks_fresh_add(e->names[i].prefix, t.data[k].name, &map, &fresh);
     ks_symtab_release(&t);
     /* Its device code is whole: nothing of it is for the device link, which takes this section's text for a module to be found.
-     */
-    KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, "__nv_module_id", renamed, err));
+     * The section stays, under another name: debug information may need what it holds. */
+    ks_args_add(&more, "--rename-section=__nv_module_id=.rodata.kscc_aside");
+    KS_TRY(redefine(compiled, scratch(e, "candidate.map", i), &map, &more, renamed, err));
     ks_args_add(&e->parts, renamed);
     return fresh.len ? add_c(e, "fresh", i, &fresh, err) : KS_OK;
 }
@@ -535,7 +567,8 @@ static enum ks_code emit_in(struct emitter *e, char ret_hash[65], struct ks_err 
 
 enum ks_code ks_emit(const struct ks_unit *u, const struct ks_emission *entries, size_t n, char ret_hash[65], struct ks_err *err)
 {
-    struct emitter e = {.u = u, .entries = entries, .n = n};
+    struct emitter e = {.u = u, .entries = KS_ARENA_ARRAY(u->arena, struct ks_emission, n + 1), .n = n};
+    memcpy(e.entries, entries, n * sizeof(*entries));
     ks_args_init(&e.parts);
     ks_args_init(&e.confined_to);
     struct ks_work_dir scratch;

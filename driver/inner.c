@@ -121,12 +121,12 @@ static void add_scope(const struct ks_args *scope, bool open, struct ks_str *out
 }
 
 /* A plain function with the instance's parameters, which libclang knows the types of. */
-static enum ks_code probe_text(const struct ks_facts *facts, const struct ks_entry *e, const struct ks_args *scope,
+static enum ks_code probe_text(const struct ks_facts *facts, const struct ks_node *function, const struct ks_args *scope,
                                const char *arguments, struct ks_str *out, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args params, given;
     size_t len, end;
-    const char *text = ks_node_text(facts, e->node, &len), *open = memchr(text, '<', len);
+    const char *text = ks_node_text(facts, function, &len), *open = memchr(text, '<', len);
     ks_args_init(&params);
     ks_args_init(&given);
     if (!open || !ks_cxx_list(text, len, (size_t)(open - text), &params, &end) ||
@@ -139,8 +139,8 @@ static enum ks_code probe_text(const struct ks_facts *facts, const struct ks_ent
     for (size_t i = 0; i < params.n; i++)
         KS_TRY(add_argument(params.v[i], i < given.n ? given.v[i] : NULL, out, err));
     ks_str_add(out, "void " PROBE "(");
-    for (size_t i = 0, n = 0; i < e->node->n_children; i++) {
-        const struct ks_node *p = e->node->children[i];
+    for (size_t i = 0, n = 0; i < function->n_children; i++) {
+        const struct ks_node *p = function->children[i];
         if (p && p->kind == KS_NODE_PARAM) {
             const char *param = ks_node_text(facts, p, &len);
             ks_str_addf(out, "%s%.*s", n++ ? ", " : "", (int)len, param);
@@ -151,16 +151,16 @@ static enum ks_code probe_text(const struct ks_facts *facts, const struct ks_ent
     return KS_OK;
 }
 
-static enum ks_code instance_signature(const struct ks_unit *u, const struct ks_facts *facts, const struct ks_entry *e,
-                                       const struct ks_args *scope, const char *arguments, struct ks_arena *arena,
-                                       struct ks_signature *ret, struct ks_err *err)
+enum ks_code ks_inner_instance(const struct ks_unit *u, const struct ks_facts *facts, const struct ks_node *function,
+                               const struct ks_args *scope, const char *arguments, struct ks_arena *arena,
+                               const struct ks_node **ret, struct ks_err *err)
 {
     struct ks_parse_options parse;
     struct ks_diags diags;
     struct ks_facts *probed;
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     const struct ks_node *probe = NULL;
-    KS_TRY(probe_text(facts, e, scope, arguments, &text, err));
+    KS_TRY(probe_text(facts, function, scope, arguments, &text, err));
     ks_unit_parse_options(u, &parse);
     ks_diags_init(&diags);
     enum ks_code code = ks_facts_parse(u->path, ks_str_cstr(&text), text.len, &parse, arena, &diags, &probed, err);
@@ -169,16 +169,11 @@ static enum ks_code instance_signature(const struct ks_unit *u, const struct ks_
         if (ks_streq(probed->functions[i]->name, PROBE))
             probe = probed->functions[i];
     if (code == KS_OK && (!probe || ks_diags_count(&diags, KS_SEV_ERROR)))
-        code = ks_fail(err, KS_ERR_SYNTAX, "the instance '%s%s' has no meaning%s%s", e->name, arguments ? arguments : "",
+        code = ks_fail(err, KS_ERR_SYNTAX, "the instance '%s%s' has no meaning%s%s", function->name, arguments ? arguments : "",
                        first ? ": " : "", first ? first : "");
     ks_diags_release(&diags);
-    if (code != KS_OK)
-        return code;
-    struct ks_signature of_probe;
-    ks_signature_of_function(probe, arena, &of_probe);
-    ret->params = of_probe.params;
-    ret->n_params = of_probe.n_params;
-    return KS_OK;
+    *ret = probe;
+    return code;
 }
 
 /* ---- the signature -------------------------------------------------------------------------------------------------- */
@@ -231,8 +226,14 @@ enum ks_code ks_inner_signature(const struct ks_unit *u, const struct ks_facts *
             return ks_fail(err, KS_ERR_UNSUPPORTED,
                            "'%s' is a member of a class, defined inside it: define it outside of the class, as a static member",
                            entry->name);
-        if (generic)
-            KS_TRY(instance_signature(u, facts, entry, &scope, arguments, arena, &sig, err));
+        if (generic) {
+            const struct ks_node *instance;
+            struct ks_signature of_instance;
+            KS_TRY(ks_inner_instance(u, facts, entry->node, &scope, arguments, arena, &instance, err));
+            ks_signature_of_function(instance, arena, &of_instance);
+            sig.params = of_instance.params;
+            sig.n_params = of_instance.n_params;
+        }
         make_suffix(&scope, arguments, entry->name, arena, &sig);
     }
     *ret = sig;

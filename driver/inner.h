@@ -22,6 +22,7 @@
 
 struct ks_facts;
 struct ks_entry; /* analyzer/facts.h, whose names emit.c cannot have beside those of harness/object.h */
+struct ks_node;
 
 /* The signature of the contract's entry, with symbol and suffix.  `name`: as the contract has it.  Arena: the unit's.  Errors:
  * KS_ERR_UNSUPPORTED: a member of a class, template parameters that are packs or templates; KS_ERR_SYNTAX: the instance has no
@@ -29,6 +30,11 @@ struct ks_entry; /* analyzer/facts.h, whose names emit.c cannot have beside thos
 KS_NODISCARD enum ks_code ks_inner_signature(const struct ks_unit *u, const struct ks_facts *facts, const struct ks_entry *entry,
                                              const char *name, struct ks_arena *arena, struct ks_signature *ret,
                                              struct ks_err *err);
+/* A function without a body that has the parameters of the template's instance with these arguments ("<float, 4>"; NULL: the
+ * defaults).  scope: the namespaces around the template (ks_cxx_scope).  Errors: as above. */
+KS_NODISCARD enum ks_code ks_inner_instance(const struct ks_unit *u, const struct ks_facts *facts, const struct ks_node *function,
+                                            const struct ks_args *scope, const char *arguments, struct ks_arena *arena,
+                                            const struct ks_node **ret, struct ks_err *err);
 /* Whether the entry has to ask the guard by itself. */
 bool ks_inner_asks(const struct ks_facts *facts, const struct ks_entry *entry, const struct ks_signature *signature);
 

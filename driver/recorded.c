@@ -1,6 +1,8 @@
 #include "driver/recorded.h"
 
 #include "base/str.h"
+#include "driver/cxx_scan.h"
+#include "driver/demangle.h"
 #include "harness/record/record.h"
 
 #include <stdlib.h>
@@ -16,9 +18,14 @@ struct sample {
     const struct ks_json *launch;
     int64_t n;
 };
+/* A kernel of the recording. */
+struct seen {
+    char *symbol, *arguments;       /* as of ks_recorded_call */
+    const struct ks_kernel *kernel; /* NULL: of another unit */
+};
 /* Launches of one kernel with the same grid, block, cluster and shared memory. */
 struct shape {
-    const struct ks_kernel *kernel;
+    const struct seen *seen;
     char *text;
     double ns;
     int64_t n_launches, n_sampled;
@@ -26,20 +33,86 @@ struct shape {
 };
 struct reading {
     const struct ks_facts *facts;
+    KS_VEC(struct seen *) seen;
     KS_VEC(struct shape) shapes;
     struct ks_json *kept; /* array: lines with buffers */
     double ns, ns_of_unit;
 };
 
-static const struct ks_kernel *kernel_of(const struct ks_facts *facts, const char *mangled)
+/* What the name of an instance says: "void shop::scale<float, 4>(float*, int)" is "shop::scale" with "<float, 4>". */
+static bool split_instance(const char *mangled, struct ks_str *name, struct ks_str *arguments)
 {
-    for (size_t i = 0; i < facts->n_kernels; i++)
-        if (ks_streq(facts->kernels[i].mangled, mangled))
-            return &facts->kernels[i];
-    return NULL;
+    KS_AUTO_FREE char *text = ks_demangle(mangled);
+    size_t from = 0, open = 0, end = 0;
+    int depth = 0;
+    for (size_t i = 0; text && text[i] && !end; i++) {
+        bool scope = ks_str_starts(text + i, "(anonymous namespace)");
+        if (scope)
+            i += strlen("(anonymous namespace)") - 1;
+        else if (text[i] == '(' && depth == 0)
+            end = i;
+        else if (text[i] == ' ' && depth == 0)
+            from = i + 1; /* after the result's type */
+        else if (text[i] == '<' && depth++ == 0)
+            open = i;
+        else if (text[i] == '>')
+            depth--;
+    }
+    if (!end || open <= from || text[end - 1] != '>')
+        return false;
+    ks_str_addn(name, text + from, open - from);
+    ks_str_addn(arguments, text + open, end - open);
+    return true;
 }
 
-static struct shape *shape_of(struct reading *r, const struct ks_kernel *kernel, const struct ks_json *launch)
+/* "shop::scale" as it stands in the unit. */
+static bool is_called(const struct ks_facts *facts, const struct ks_kernel *k, const char *name)
+{
+    KS_AUTO_ARGS struct ks_args scope;
+    KS_AUTO_STR struct ks_str full = KS_STR_INIT;
+    ks_args_init(&scope);
+    if (!ks_cxx_scope(facts->source, k->node->span.begin, &scope))
+        return false;
+    for (size_t i = 0; i < scope.n; i++)
+        ks_str_addf(&full, "%s::", *scope.v[i] ? scope.v[i] : "(anonymous namespace)");
+    ks_str_add(&full, k->name);
+    return strcmp(ks_str_cstr(&full), name) == 0;
+}
+
+/* *arguments: of an instance. */
+static const struct ks_kernel *kernel_of(const struct ks_facts *facts, const char *mangled, struct ks_str *arguments)
+{
+    KS_AUTO_STR struct ks_str name = KS_STR_INIT;
+    const struct ks_kernel *found = NULL;
+    for (size_t i = 0; i < facts->n_kernels; i++)
+        if (!facts->kernels[i].is_template && ks_demangles_same(facts->kernels[i].mangled, mangled))
+            return &facts->kernels[i];
+    if (!split_instance(mangled, &name, arguments))
+        return NULL;
+    for (size_t i = 0; i < facts->n_kernels; i++)
+        if (facts->kernels[i].is_template && is_called(facts, &facts->kernels[i], ks_str_cstr(&name))) {
+            if (found) /* overloads: their names alone do not tell which */
+                return NULL;
+            found = &facts->kernels[i];
+        }
+    return found;
+}
+
+static const struct seen *seen_of(struct reading *r, const char *symbol)
+{
+    KS_AUTO_STR struct ks_str arguments = KS_STR_INIT;
+    for (size_t i = 0; i < r->seen.n; i++)
+        if (strcmp(r->seen.data[i]->symbol, symbol) == 0)
+            return r->seen.data[i];
+    struct seen *s = ks_xcalloc(1, sizeof(*s));
+    s->kernel = kernel_of(r->facts, symbol, &arguments);
+    s->symbol = ks_xstrdup(symbol);
+    s->arguments = ks_xstrdup(ks_str_cstr(&arguments));
+    ks_vec_push(&r->seen, s);
+    return s;
+}
+
+static struct shape *shape_of(struct reading *r, const struct seen *seen, const struct ks_json *launch)
 {
     static const char *const fields[] = {"grid", "block", "cluster", "shared", "cooperative"};
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
@@ -50,9 +123,9 @@ static struct shape *shape_of(struct reading *r, const struct ks_kernel *kernel,
         ks_str_addc(&text, ';');
     }
     for (size_t i = 0; i < r->shapes.n; i++)
-        if (r->shapes.data[i].kernel == kernel && strcmp(r->shapes.data[i].text, ks_str_cstr(&text)) == 0)
+        if (r->shapes.data[i].seen == seen && strcmp(r->shapes.data[i].text, ks_str_cstr(&text)) == 0)
             return &r->shapes.data[i];
-    struct shape s = {.kernel = kernel, .text = ks_str_detach(&text, NULL)};
+    struct shape s = {.seen = seen, .text = ks_str_detach(&text, NULL)};
     ks_vec_push(&r->shapes, s);
     return &r->shapes.data[r->shapes.n - 1];
 }
@@ -72,7 +145,7 @@ static void add_sample(struct reading *r, struct shape *s, const struct ks_json 
     KS_AUTO_STR struct ks_str numbers = KS_STR_INIT;
     if (s->n_sampled++ >= MAX_SAMPLES)
         return;
-    numbers_of(s->kernel, launch, &numbers);
+    numbers_of(s->seen->kernel, launch, &numbers);
     for (size_t i = 0; i < s->samples.n; i++)
         if (strcmp(s->samples.data[i].numbers, ks_str_cstr(&numbers)) == 0) {
             s->samples.data[i].n++;
@@ -91,12 +164,12 @@ static enum ks_code take_line(void *arg, const char *process, const struct ks_js
     (void)err;
     if (!ks_streq(ks_json_get_str(j, "ev", NULL), "launch") || ks_json_get(j, "fault"))
         return KS_OK;
-    const struct ks_kernel *kernel = kernel_of(r->facts, ks_json_get_str(j, "kernel", ""));
+    const struct seen *seen = seen_of(r, ks_json_get_str(j, "kernel", ""));
     double ns = ks_json_get_num(j, "ns", 0);
     r->ns += ns;
-    if (!kernel)
+    if (!seen->kernel)
         return KS_OK;
-    struct shape *s = shape_of(r, kernel, j);
+    struct shape *s = shape_of(r, seen, j);
     r->ns_of_unit += ns;
     s->ns += ns;
     s->n_launches++;
@@ -130,7 +203,10 @@ static void calls_make(const struct reading *r, struct ks_arena *arena, struct k
             const struct sample *p = &s->samples.data[k];
             int64_t looked_at = s->n_sampled < MAX_SAMPLES ? s->n_sampled : MAX_SAMPLES;
             double part = (double)p->n / (double)looked_at;
-            struct ks_recorded_call c = {.kernel = s->kernel,
+            struct ks_recorded_call c = {.kernel = s->seen->kernel,
+                                         .symbol = ks_arena_strdup(arena, s->seen->symbol),
+                                         .arguments =
+                                             *s->seen->arguments ? ks_arena_strdup(arena, s->seen->arguments) : NULL,
                                          .launch = p->launch,
                                          .shared_bytes = ks_json_get_i64(p->launch, "shared", 0),
                                          .ns = s->ns * part,
@@ -173,6 +249,12 @@ enum ks_code ks_recorded_read(const char *dir, const struct ks_facts *facts, str
         free(r.shapes.data[i].text);
     }
     ks_vec_release(&r.shapes);
+    for (size_t i = 0; i < r.seen.n; i++) {
+        free(r.seen.data[i]->symbol);
+        free(r.seen.data[i]->arguments);
+        free(r.seen.data[i]);
+    }
+    ks_vec_release(&r.seen);
     if (code != KS_OK)
         ks_recorded_release(ret);
     return code;

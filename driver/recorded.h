@@ -3,7 +3,7 @@
 
 /* A recording (harness/record) as the workload of a unit that has no contract.
  *
- * The unit's kernels are looked for by mangled name among the launches.  A call is what the launches of one kernel have in common
+ * The unit's kernels are looked for by mangled name among the launches, instances of templates by what their names say.  A call is what the launches of one kernel have in common
  * that can be told when it is launched: grid, block, dynamic shared memory and every number among the arguments.  For each call
  * worth it ks_recorded_draft() writes a launching entry and its contract, whose buffers are the recorded ones; the text of the
  * unit without the bodies of functions of the host, with these behind it, is what is judged and searched (ks_recorded_hollow).
@@ -14,9 +14,12 @@
 
 #include "analyzer/facts.h"
 #include "base/json.h"
+#include "driver/unit.h"
 
 struct ks_recorded_call {
     const struct ks_kernel *kernel;
+    const char *symbol;           /* mangled: of a template it tells the instance */
+    const char *arguments;        /* "<float, 4>": of the instance; NULL: the kernel is no template */
     const char *entry;            /* of the drafted text */
     const struct ks_json *launch; /* a launch that was recorded with its buffers */
     uint32_t grid[3], block[3];
@@ -40,10 +43,10 @@ KS_NODISCARD enum ks_code ks_recorded_read(const char *dir, const struct ks_fact
                                            struct ks_recorded *ret, struct ks_err *err);
 void ks_recorded_release(struct ks_recorded *r);
 
-/* Appends entry and contract of every call that can be one, and sets `refused` of the others.  for_people: a contract to keep,
+/* u: its settings name the recording.  Appends entry and contract of every call that can be one, and sets `refused` of the others.  for_people: a contract to keep,
  * without the recording's contents, whose sizes are told by integer arguments.  Else the weight of the one timing point is the
  * call's share of all time in kernels. */
-void ks_recorded_draft(const char *dir, const struct ks_facts *facts, struct ks_recorded *r, bool for_people,
+void ks_recorded_draft(const struct ks_unit *u, const struct ks_facts *facts, struct ks_recorded *r, bool for_people,
                        struct ks_arena *arena, struct ks_str *out);
 
 /* The unit's text without the bodies of host functions that no kernel needs; no line moves. */

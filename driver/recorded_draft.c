@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "driver/cxx_scan.h"
+#include "driver/inner.h"
 #include "driver/recorded_sizes.h"
 #include "driver/signature.h"
 #include "harness/inputs.h"
@@ -30,6 +31,8 @@ struct draft {
     const char *dir;
     const struct ks_recorded_call *call;
     const struct ks_json *params, *buffers;
+    struct ks_args scope;           /* namespaces around the kernel */
+    const struct ks_node *function; /* the kernel; of a template its instance, as far as the parameters go */
     struct ks_signature sig;
     struct argument args[KS_MAX_PARAMS];
     size_t n_args;
@@ -45,14 +48,19 @@ static const char *text_of_param(const struct ks_param *p)
     return p->name ? p->name : "";
 }
 
+static const struct ks_type *type_of_param(const struct draft *d, size_t i)
+{
+    return d->function->children[i]->symbol->type; /* parameters come first */
+}
+
 /* ---- what cannot be one --------------------------------------------------------------------------------------------- */
 
 static enum ks_code check_launch(const struct draft *d, struct ks_err *err)
 {
     const struct ks_kernel *k = d->call->kernel;
     const struct ks_json *l = d->call->launch;
-    if (k->is_template || k->has_error)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, k->is_template ? "it is a template" : "libclang could not parse it");
+    if (k->has_error)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "libclang could not parse it");
     if (ks_json_get(l, "cluster") || ks_json_get_bool(l, "cooperative", false))
         return ks_fail(err, KS_ERR_UNSUPPORTED, "it is launched with clusters or as a cooperative kernel");
     if (ks_json_len(ks_json_get(l, "holds")) || ks_json_get_bool(l, "not_all", false))
@@ -90,7 +98,7 @@ static bool find_dtype(const struct ks_type *pointee, struct argument *a)
 static enum ks_code pointer_argument(struct draft *d, size_t i, struct ks_err *err)
 {
     const struct ks_param *p = &d->sig.params[i];
-    const struct ks_type *t = d->call->kernel->params[i]->type;
+    const struct ks_type *t = type_of_param(d, i);
     const struct ks_json *points = ks_json_get(ks_json_at(d->params, i), "points"), *to = ks_json_at(points, 0);
     struct argument a = {.param = p};
     if (ks_json_len(points) != 1 || ks_json_get_i64(to, "at", -1) != 0)
@@ -349,26 +357,21 @@ static enum ks_code add_number(const struct draft *d, size_t i, struct ks_str *o
 }
 
 /* "void kscc_launch_k(const float *x, int n, cudaStream_t kscc_stream) { ::k<<<...>>>(x, n); }" */
-static enum ks_code add_function(const struct draft *d, const struct ks_facts *facts, struct ks_str *out, struct ks_err *err)
+static void add_function(const struct draft *d, struct ks_str *out)
 {
     const struct ks_recorded_call *c = d->call;
-    KS_AUTO_ARGS struct ks_args scope;
-    ks_args_init(&scope);
-    if (!ks_cxx_scope(facts->source, c->kernel->node->span.begin, &scope))
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "it is a member of a class");
     ks_str_addf(out, "extern \"C\" void %s(", c->entry);
     for (size_t i = 0; i < d->sig.n_params; i++)
-        ks_str_addf(out, "%s %s, ", c->kernel->params[i]->type->canonical, text_of_param(&d->sig.params[i]));
+        ks_str_addf(out, "%s %s, ", type_of_param(d, i)->canonical, text_of_param(&d->sig.params[i]));
     ks_str_add(out, "cudaStream_t kscc_stream)\n{\n    ");
-    for (size_t i = 0; i < scope.n; i++)
-        ks_str_addf(out, "%s::", scope.v[i]);
-    ks_str_addf(out, "%s%s<<<dim3(%s, %s, %s), dim3(%u, %u, %u), %lld, kscc_stream>>>(", scope.n ? "" : "::", c->kernel->name,
-                ks_str_cstr(&d->grid[0]), ks_str_cstr(&d->grid[1]), ks_str_cstr(&d->grid[2]), c->block[0], c->block[1],
+    for (size_t i = 0; i < d->scope.n; i++)
+        ks_str_addf(out, "%s::", d->scope.v[i]);
+    ks_str_addf(out, "%s%s%s<<<dim3(%s, %s, %s), dim3(%u, %u, %u), %lld, kscc_stream>>>(", d->scope.n ? "" : "::",
+                c->kernel->name, c->arguments ? c->arguments : "", ks_str_cstr(&d->grid[0]), ks_str_cstr(&d->grid[1]), ks_str_cstr(&d->grid[2]), c->block[0], c->block[1],
                 c->block[2], (long long)c->shared_bytes);
     for (size_t i = 0; i < d->sig.n_params; i++)
         ks_str_addf(out, "%s%s", i ? ", " : "", text_of_param(&d->sig.params[i]));
     ks_str_add(out, ");\n}\n");
-    return KS_OK;
 }
 
 static enum ks_code check_arguments(struct draft *d, struct ks_err *err)
@@ -444,11 +447,19 @@ static void add_sizes(const struct draft *d, const char *before, bool domain, st
                         (long long)d->sizes.item[i].value);
 }
 
-static enum ks_code draft_call(const struct ks_facts *facts, struct draft *d, struct ks_arena *arena, struct ks_str *out,
-                               struct ks_err *err)
+static enum ks_code draft_call(const struct ks_unit *u, const struct ks_facts *facts, struct draft *d, struct ks_arena *arena,
+                               struct ks_str *out, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT, buffers = KS_STR_INIT;
-    ks_signature_of_function(d->call->kernel->node, arena, &d->sig);
+    const struct ks_recorded_call *c = d->call;
+    if (!ks_cxx_scope(facts->source, c->kernel->node->span.begin, &d->scope))
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "it is a member of a class");
+    if (c->arguments && strpbrk(c->arguments, "{#"))
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "it is an instance for a type without a name, a lambda's for example");
+    d->function = c->kernel->node;
+    if (c->arguments)
+        KS_TRY(ks_inner_instance(u, facts, c->kernel->node, &d->scope, c->arguments, arena, &d->function, err));
+    ks_signature_of_function(d->function, arena, &d->sig);
     if (d->sig.n_params > KS_MAX_PARAMS || d->sig.n_params != d->call->kernel->n_params)
         return ks_fail(err, KS_ERR_LIMIT, "it has too many parameters");
     KS_TRY(check_launch(d, err));
@@ -480,27 +491,29 @@ static enum ks_code draft_call(const struct ks_facts *facts, struct draft *d, st
     if (!d->for_people)
         ks_str_addf(&text, " weight=%.3f", d->call->share);
     ks_str_addc(&text, '\n');
-    KS_TRY(add_function(d, facts, &text, err));
+    add_function(d, &text);
     ks_str_add(out, ks_str_cstr(&text));
     return KS_OK;
 }
 
-void ks_recorded_draft(const char *dir, const struct ks_facts *facts, struct ks_recorded *r, bool for_people,
+void ks_recorded_draft(const struct ks_unit *u, const struct ks_facts *facts, struct ks_recorded *r, bool for_people,
                        struct ks_arena *arena, struct ks_str *out)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct ks_recorded_call *c = &r->calls[i];
         struct ks_err err;
         struct draft *d = ks_xcalloc(1, sizeof(*d));
-        d->dir = dir;
+        ks_args_init(&d->scope);
+        d->dir = u->settings->workload;
         d->call = c;
         d->params = ks_json_get(c->launch, "params");
         d->buffers = ks_json_get(c->launch, "buffers");
         d->for_people = for_people;
-        if (draft_call(facts, d, arena, out, &err) != KS_OK)
+        if (draft_call(u, facts, d, arena, out, &err) != KS_OK)
             c->refused = ks_arena_strdup(arena, err.message);
         for (size_t k = 0; k < 3; k++)
             ks_str_release(&d->grid[k]);
+        ks_args_release(&d->scope);
         free(d);
     }
 }

@@ -44,7 +44,7 @@ bool ks_recorded_apply(struct ks_unit *u, const struct ks_facts *facts, struct k
     }
     ks_recorded_hollow(facts, &text);
     before = text.len;
-    ks_recorded_draft(dir, facts, ret, false, u->arena, &text);
+    ks_recorded_draft(u, facts, ret, false, u->arena, &text);
     ks_recorded_say_refused(u, ret);
     if (text.len == before)
         return false;
@@ -71,7 +71,7 @@ const struct ks_emission_launch *ks_recorded_launch(const struct ks_unit *u, con
     if (!c)
         return NULL;
     struct ks_emission_launch *l = KS_ARENA_NEW(u->arena, struct ks_emission_launch);
-    *l = (struct ks_emission_launch){.symbol = c->kernel->mangled, .shared_bytes = c->shared_bytes};
+    *l = (struct ks_emission_launch){.symbol = c->symbol, .shared_bytes = c->shared_bytes};
     memcpy(l->grid, c->grid, sizeof(l->grid));
     memcpy(l->block, c->block, sizeof(l->block));
     return l;
