@@ -183,7 +183,7 @@ static char *scratch(struct emitter *e, const char *name, size_t i)
 
 /* ---- the parts ------------------------------------------------------------------------------------------------------ */
 
-/* more: further options of objcopy, or NULL. */
+/* more: further options of objcopy. */
 static enum ks_code redefine(const char *from, const char *map_path, const struct ks_str *map, const struct ks_args *more,
                              const char *to, struct ks_err *err)
 {
@@ -192,7 +192,7 @@ static enum ks_code redefine(const char *from, const char *map_path, const struc
     KS_TRY(ks_file_write_atomic(map_path, ks_str_cstr(map), map->len, 0600, err));
     ks_args_add(&argv, "objcopy");
     ks_args_addf(&argv, "--redefine-syms=%s", map_path);
-    if (more)
+    if (more->n)
         ks_args_add_all(&argv, more->v);
     ks_args_add(&argv, from);
     ks_args_add(&argv, to);
