@@ -1,5 +1,6 @@
 # What other tools read: SARIF 2.1.0 and optimisation records of an analysis, JUnit of verdicts, Prometheus text of counters.
-# SARIF_SCHEMA=FILE: the standard's own schema, against which the SARIF is checked as well.
+# sarif.schema.json: what the standard requires and allows of the members that we write, and no member besides.  SARIF_SCHEMA=FILE: the standard's own, as well.
+# Programs and libraries that read such files read them, where they are: llvm-opt-report, opt-viewer, prometheus_client, junitparser.
 light
 cat >"s ü.cu" <<'F'
 /* ü */ __global__ void k(float *p, int n) { int i = threadIdx.x * n; for (int j = 0; j < n; j++) p[i * 33 + j * 7] += 1.0f; }
@@ -9,14 +10,21 @@ run "$KSCC" analyze --sarif "s ü.cu"; expect_status 0; cp out a.sarif
 run "$KSCC" analyze --json "s ü.cu"; expect_status 0; cp out a.json
 run "$KSCC" analyze --yaml "s ü.cu"; expect_status 0; cp out a.yaml
 run "$KSCC" analyze "s ü.cu"; cp out a.txt
-run "$KSCC" analyze --yaml --json "s ü.cu"; expect_status 1
+run "$KSCC" analyze --yaml --json "s ü.cu"; expect_status 2
 cat >check.py <<'P'
 import json, os, re, sys
 from urllib.parse import unquote
 log = json.load(open("a.sarif"))
-if os.environ.get("SARIF_SCHEMA"):
-    import jsonschema
-    jsonschema.Draft4Validator(json.load(open(os.environ["SARIF_SCHEMA"]))).validate(log)
+import copy, jsonschema
+for schema in [os.environ["SRC"] + "/tests/cli/sarif.schema.json"] + [f for f in [os.environ.get("SARIF_SCHEMA")] if f]:
+    validator = jsonschema.validators.validator_for(json.load(open(schema)))(json.load(open(schema)))
+    validator.check_schema(validator.schema)
+    validator.validate(log)
+    first = lambda x: x["runs"][0]["results"][0]
+    for break_it in (lambda x: x.pop("version"), lambda x: x["runs"][0]["tool"].pop("driver"), lambda x: first(x).pop("message"), lambda x: first(x).update(level="remark"),
+                     lambda x: first(x)["locations"][0]["physicalLocation"]["region"].update(startLine=0), lambda x: first(x).update(severity="low")):
+        wrong = copy.deepcopy(log); break_it(wrong)
+        assert not validator.is_valid(wrong), "the schema takes what the standard refuses"
 remarks = open("a.txt", encoding="utf8").read().count(": remark: ")
 assert remarks > 0, "nothing is remarked"
 assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-schema-2.1.0.json") and len(log["runs"]) == 1
@@ -53,6 +61,18 @@ for d, h in zip(documents, shown):
                         rf"  - Score: '[0-9.]+'\n(?:  - Evidence: {quoted}\n(?:    {loc})?)*\.\.\.\n", d), d
 P
 python3 check.py >py.out 2>&1 || { fail "SARIF or YAML"; tail -5 py.out; }
+if command -v llvm-opt-report >/dev/null; then
+  llvm-opt-report a.yaml >opt.out 2>&1 || fail "llvm-opt-report: $(head -3 opt.out)"
+  sed 's/DebugLoc: {/&{/' a.yaml >bad.yaml; ! llvm-opt-report bad.yaml >opt.out 2>&1 || fail "llvm-opt-report takes anything"
+fi
+reader() { # reader MODULE [FOLDER]: a Python, Debian's too, that has the module
+  local p; for p in python3 /usr/bin/python3; do PYTHONPATH=${2:-} "$p" -c "import $1" 2>/dev/null && { echo "$p"; return 0; }; done; return 1; }
+viewer=$(ls -d /usr/lib/llvm-*/share/opt-viewer 2>/dev/null | tail -1)
+if p=$(reader optrecord "$viewer"); then
+  PYTHONPATH=$viewer "$p" -c 'import optrecord
+_, remarks, files = optrecord.get_remarks("a.yaml")
+assert len(remarks) == open("a.yaml").read().count("--- !Analysis") and all(r.Pass == "kscc" and r.File == "s ü.cu" and r.Line > 0 for r in remarks.values()), (len(remarks), list(files))' >py.out 2>&1 || fail "opt-viewer: $(tail -2 py.out)"
+fi
 # verdicts
 unit
 candidate 1 'compute 2 writes out of bounds & "more" <here>' 'y[i < n ? i : i + 100000] = x[i < n ? i : 0] * 3.0f + 1.0f;'
@@ -76,6 +96,11 @@ failure = suite.find("testcase/failure")
 assert failure.get("type") == verdicts[0]["gate"] and verdicts[0]["reason"] in failure.text
 assert '& "more" <here>' in cases[0].get("name"), cases[0].get("name")
 P
+if p=$(reader junitparser); then
+  "$p" -c 'import junitparser
+suites = list(junitparser.JUnitXml.fromfile("junit.xml"))
+assert len(suites) == 1 and suites[0].tests == len(list(suites[0])) > 2 and suites[0].failures == 1' >py.out 2>&1 || fail "junitparser: $(tail -2 py.out)"
+fi
 python3 junit.py >py.out 2>&1 || { fail "JUnit"; tail -5 py.out; head -20 junit.xml; }
 # what a store holds and what a commit would ship
 for words in 'list' 'verify'; do run "$KSCC" store --json $words; expect_status 0; cp out store-$words.json; done
@@ -105,5 +130,10 @@ for block in re.findall(r"# HELP (\w+) [^\n]+\n# TYPE (\w+) counter\n(\w+) (\d+)
 assert text.count("\n") == 3 * len(seen) and seen == {f"kscc_{k}_total": v for k, v in stats.items()}
 assert seen["kscc_calls_total"] == 2
 P
+if p=$(reader prometheus_client); then
+  "$p" -c 'from prometheus_client.parser import text_string_to_metric_families as read
+seen = {s.name: s.value for family in read(open("metrics").read()) if family.type == "counter" for s in family.samples}
+assert seen["kscc_calls_total"] == 2, seen' >py.out 2>&1 || fail "prometheus_client: $(tail -2 py.out)"
+fi
 python3 metrics.py >py.out 2>&1 || { fail "Prometheus"; tail -5 py.out; cat metrics | head; }
 run "$KSCC" stats --prometheus --json --kscc-dir=counted; expect_status 2
