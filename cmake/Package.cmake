@@ -11,7 +11,12 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/kscc-config-version
 install(FILES ${CMAKE_BINARY_DIR}/package/kscc-config.cmake ${CMAKE_BINARY_DIR}/package/kscc-config-version.cmake
   ${CMAKE_SOURCE_DIR}/cmake/package/KsccCUDA.cmake DESTINATION ${KSCC_CMAKE_DIR})
 
-set(KSCC_PACKAGE_MAINTAINER "kscc <root@localhost>" CACHE STRING "who answers for the .deb: NAME <ADDRESS>")
+if(DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME}) # as Debian's own tools have it
+  set(packager "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+else()
+  set(packager "kscc <root@localhost>")
+endif()
+set(KSCC_PACKAGE_MAINTAINER "${packager}" CACHE STRING "who answers for the .deb: NAME <ADDRESS>")
 set(CPACK_PACKAGE_NAME kscc)
 set(CPACK_PACKAGE_VENDOR kscc)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "drop-in for nvcc that makes CUDA kernels faster and proves it")

@@ -1,7 +1,7 @@
 #!/bin/sh
-# debian.sh PREFIX VERSION: what Debian's policy asks of the staged tree PREFIX (.../usr).
+# debian.sh PREFIX VERSION MAINTAINER: what Debian's policy asks of the staged tree PREFIX (.../usr).
 set -eu
-prefix=$1 version=$2
+prefix=$1 version=$2 maintainer=$3
 doc=$prefix/share/doc/kscc
 find "$prefix/share/man" -type f ! -name '*.gz' -exec gzip -9n {} +
 cat >"$doc/copyright" <<T
@@ -16,6 +16,13 @@ if [ -d "$prefix/lib/kscc/libclang" ]; then
     printf '\nlib/kscc/libclang holds libclang of the LLVM project, Apache License 2.0 with LLVM exceptions,\nas the wheel libclang-ng brings it.\n' >>"$doc/copyright"
 fi
 date=$(date -R -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}")
-printf 'kscc (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- kscc <root@localhost>  %s\n' "$version" "$version" "$date" | gzip -9n >"$doc/changelog.gz"
+printf 'kscc (%s) unstable; urgency=medium\n\n  * Version %s.\n\n -- %s  %s\n' "$version" "$version" "$maintainer" "$date" | gzip -9n >"$doc/changelog.gz"
+mkdir -p "$prefix/share/lintian/overrides"
+cat >"$prefix/share/lintian/overrides/kscc" <<'T'
+# a static program, so that a build that calls it has nothing to load
+kscc: shared-library-lacks-prerequisites [usr/bin/kscc]
+# the manual that 'kscc help install' prints: packages, CMake projects
+kscc: package-contains-upstream-installation-documentation [usr/share/doc/kscc/INSTALL.md]
+T
 find "$prefix" -type d -exec chmod 755 {} +
 find "$prefix" -type f -perm /022 -exec chmod go-w {} +
