@@ -74,7 +74,7 @@ static void open_bar(struct ks_html *h, const char *class, double x, double y, d
 static void open_chart(struct ks_html *h, const char *title, double width, double height)
 {
     ks_html_begin(h, "div", "chart");
-    ks_html_open(h, "svg");
+    ks_html_begin(h, "svg", width > 500 ? "wide" : "small");
     ks_html_attrf(h, "viewBox", "0 0 %.0f %.0f", width, height);
     ks_html_attrf(h, "style", "max-width:%.0fpx", width);
     ks_html_attr(h, "role", "img");
@@ -118,6 +118,7 @@ static void ticks(struct ks_html *h, const struct axis *a, bool vertical, double
 #define T_TOP    14.0
 #define T_BOTTOM 230.0
 #define T_HEIGHT 290.0
+#define T_LABEL  14.0 /* room for a question's number */
 
 struct trials_chart {
     struct ks_html *h;
@@ -194,6 +195,7 @@ static void draw_best(const struct trials_chart *c, const struct ks_json *trials
 static void draw_questions(const struct trials_chart *c, const struct ks_json *questions)
 {
     bool few = ks_json_len(questions) <= 40; /* more would cover the chart: marks below it */
+    double last = -T_LABEL;
     for (size_t i = 0; i < ks_json_len(questions); i++) {
         const struct ks_json *q = ks_json_at(questions, i);
         double x = trial_x(c, ks_json_get_num(q, "before_trial", 1) - 0.5);
@@ -201,7 +203,9 @@ static void draw_questions(const struct trials_chart *c, const struct ks_json *q
         ks_str_addf(&n, "%lld", (long long)ks_json_get_i64(q, "n", 0));
         ks_html_begin(c->h, "g", "asked");
         line(c->h, NULL, x, few ? T_TOP : T_BOTTOM + 14, x, T_BOTTOM + 24);
-        if (few)
+        bool room = x - last >= T_LABEL; /* several before one trial: the first has its number */
+        last = room ? x : last;
+        if (few && room)
             label(c->h, "mid", x, T_BOTTOM + 38, ks_str_cstr(&n));
         ks_html_leaff(c->h, "title", NULL, "question %s (%s): %s", ks_str_cstr(&n), ks_json_get_str(q, "layer", ""),
                       ks_json_get_str(q, "text", ""));

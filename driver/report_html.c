@@ -40,7 +40,10 @@ static const char css[] =
     "var(--rule);border-radius:8px;padding:10px;overflow-x:auto;line-height:1.45;tab-size:4}"
     ".line{display:block;min-height:1.45em}.added{background:var(--add)}.removed{background:var(--del)}.hunk{color:var(--dim)}"
     ".keyword{color:var(--accent)}.string,.number{color:var(--good)}.comment{color:var(--dim)}"
-    "@media(max-width:600px){body{padding:14px 10px 40px}.fact{flex:1 1 40%}}";
+    "@media(max-width:600px){body{padding:14px 10px 40px}.fact{flex:1 1 40%}svg.wide{min-width:560px}"
+    /* a question has the line below its other cells to itself */
+    ".questions tr{display:grid;grid-template-columns:2.2em 4.6em 1fr 1.4fr;border-bottom:1px solid var(--rule)}"
+    ".questions tr>*{border-bottom:0}.questions tr>:last-child{grid-column:1/-1;padding-top:0}}";
 
 /* "1.28x [1.26, 1.29]", or without an interval for a model; "-" when there is none.  Appends to out. */
 static void add_speedup(const struct ks_json *j, const char *estimate, const char *lo, const char *hi, struct ks_str *out)
@@ -187,6 +190,7 @@ static void questions_table(struct ks_html *h, const struct ks_json *r)
     static const char *const names[] = {"", "before trial", "because of", "layer", "question", NULL};
     const struct ks_json *questions = ks_json_get(r, "questions");
     bool folded = fold(h, ks_json_len(questions), "questions");
+    ks_html_begin(h, "div", "questions");
     heads(h, names);
     for (size_t i = 0; i < ks_json_len(questions); i++) {
         const struct ks_json *q = ks_json_at(questions, i);
@@ -199,6 +203,7 @@ static void questions_table(struct ks_html *h, const struct ks_json *r)
         ks_html_close(h);
     }
     end_table(h);
+    ks_html_close(h);
     end_fold(h, folded);
 }
 

@@ -17,8 +17,9 @@ done | awk '$2 == "=>" { print $1, $3 }' | sort -u | while read -r name path; do
     chmod 644 "$lib/$name"
     real=$(readlink -f "$path")
     case $name in
-    libclang*) # its headers lie beside it, and it looks for them from where it is
-        headers=$(ls -d "$(dirname "$path")"/clang/*/include | sort -V | tail -n 1)
+    libclang*) # its headers lie beside it or in LLVM's own folder, and it looks for them from where it is
+        major=$(echo "$name" | sed 's/.*\.//')
+        headers=$(ls -d "$(dirname "$path")"/clang/*/include /usr/lib/llvm-"$major"/lib/clang/*/include 2>/dev/null | head -n 1)
         version=$(basename "$(dirname "$headers")")
         mkdir -p "$lib/clang/$version"
         cp -rL "$headers" "$lib/clang/$version/" ;;

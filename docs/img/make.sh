@@ -16,16 +16,22 @@ if [ -x "$page" ]; then
     (cd "$T" && "$kscc" -O-agent --kscc-device=emulated -gencode 'arch=compute_90a,code=[compute_90a,sm_90a]' -c norm.cu -o norm.o && "$kscc" report >report.txt)
     page=$(ls "$T"/.kscc/objects/*/report.html)
 fi
-shot() { # shot NAME WIDTH OPTION...: the window is made as high as the page, which says so in its title
+chromium() { "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files "$@"; }
+# shot NAME WIDTH OPTION...: in a frame of that width, because a window has at least 500; as high as the page, which the title tells
+shot() {
     local name=$1 width=$2 high
     shift 2
-    sed 's|</body>|<script>document.title = "high " + document.documentElement.scrollHeight</script>&|' "$page" >"$T/page.html"
-    high=$("$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size="$width,600" --dump-dom "file://$T/page.html" 2>/dev/null |
-        sed -n 's|.*<title>high \([0-9]*\)</title>.*|\1|p')
-    "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size="$width,${high:-3000}" "$@" --screenshot="$out/$name.png" \
-        "file://$page" >/dev/null 2>&1
+    frame() { cat >"$T/frame.html" <<F
+<body style="margin:0"><iframe src="file://$page" width=$width height=$1 style="border:0;display:block"
+onload="document.title = 'high ' + contentDocument.documentElement.scrollHeight"></iframe></body>
+F
+    }
+    frame 600
+    high=$(chromium --window-size="$width,600" --dump-dom "file://$T/frame.html" 2>/dev/null | sed -n 's|.*<title>high \([0-9]*\)</title>.*|\1|p')
+    frame "${high:-3000}"
+    chromium --window-size="$width,${high:-3000}" "$@" --screenshot="$out/$name.png" "file://$T/frame.html" >/dev/null 2>&1
     [ -s "$out/$name.png" ] || { echo "docs/img/make.sh: no picture $name" >&2; exit 1; }
 }
 shot report-light 1020
 shot report-dark 1020 --blink-settings=preferredColorScheme=0
-shot report-narrow 500
+shot report-narrow 390

@@ -68,12 +68,14 @@ def make(key, n, text):
         v = {"outcome": "accepted" if good else "rejected", "speedup": 1 + math.sqrt(i) / 10 if good else 0,
              "gates": {"numerics": {"state": "pass" if good else "fail", "reason": text}}, "points": []}
         events.append({"ev": "verdict", "phase": "trial", "verdict": v})
+    if key[0] == "d": events += [{"ev": "question", "point": "limit", "layer": "compute", "id": "x", "text": text}] * 3
     events.append({"ev": "message", "role": "assistant", "content": text})
     events.append({"ev": "spend", "input_tokens": 1234, "n": 9})
     with open(f"{d}/trace.jsonl", "w") as f: f.writelines(json.dumps(e) + "\n" for e in events); f.write('{"ev": "verd')
 make("a" * 64, 1, "</style><script>alert(1)</script> \u00e9 & \"<b>\" ]]>")
 make("b" * 64, 1000, "plain")
 make("c" * 64, 0, "")
+make("d" * 64, 5, "several questions in a row")
 P
 python3 made.py
 run "$KSCC" report --kscc-dir=made --all
@@ -87,6 +89,8 @@ assert "<script>alert(1)</script>" in "".join(one.text)
 assert many.seen["circle"] == 668, many.seen  # half in each chart
 assert many.classes["refused"] == 666 and many.classes["asked"] == 143, many.classes
 import re
+numbers = [[float(x) for x in re.findall(r'class="asked"><line[^>]*>(?:</line>)?<text[^>]* x="([0-9.]+)"', open(f"made/objects/{c * 64}/report.html").read())] for c in "ad"]
+assert len(numbers[0]) == 1 and len(numbers[1]) == 2 and numbers[1][1] - numbers[1][0] >= 14, numbers  # numbers do not cover each other
 facts = [re.findall(r'<b>(\d+)</b>\s*<span>(trials?|questions?)<', open(f"made/objects/{c * 64}/report.html").read()) for c in "abc"]
 assert facts == [[("1", "trial"), ("1", "question")], [("1000", "trials"), ("143", "questions")], [("0", "trials"), ("0", "questions")]], facts
 tops = [[float(y) for y in re.findall(r'class="asked"><line[^>]* y1="([0-9.]+)"', open(f"made/objects/{c * 64}/report.html").read())] for c in "ab"]
