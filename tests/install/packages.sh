@@ -136,7 +136,14 @@ linted() { # nothing but the licence, which the sources do not state
     cat "$T/tags"
     ! grep -E '^[EW]: ' "$T/tags" | grep -v 'kscc: copyright-without-copyright-notice'
 }
+programs_alone() { # the target that bootstrap builds for who runs no tests makes all that is installed
+    command -v ninja >/dev/null && [ -e "$build/build.ninja" ] || return 0
+    ninja -C "$build" -t graph programs | sed -n 's/.*\[label="\([^"]*\)".*/\1/p' | sed "s|^$build/||" | sort -u >"$T/inputs"
+    sed -n 's/.*FILES "\([^"]*\)".*/\1/p' "$build"/*/cmake_install.cmake "$build"/*/*/cmake_install.cmake | sed -n "s|^$build/||p" | grep -E '^(bin|lib|help)/' | grep -v '^help/man.$' | sort -u >"$T/installed"
+    [ "$(wc -l <"$T/installed")" -ge 5 ] && ! grep -vxFf "$T/inputs" "$T/installed"
+}
 deb() {
+    check "the target 'programs' makes all that is installed" programs_alone
     pack DEB
     deb=$(ls "$T"/made/*.deb 2>/dev/null) || finish
     check "the fields name what the programs link with, and a toolkit" deb_fields
