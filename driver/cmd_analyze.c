@@ -363,8 +363,8 @@ static int draft_contracts(struct ks_looked *l)
     bool any = text.len > before;
     if (!any)
         ks_say(KS_SEV_ERROR,
-               "%s: the recording '%s' has no launch of this unit that a contract can be drafted from%s [kscc-no-workload]",
-               l->unit.path, l->unit.settings->workload, ks_recorded_why_none(l->facts));
+               "%s: the recording '%s' has no launch of this unit that a contract can be drafted from [kscc-no-workload]",
+               l->unit.path, l->unit.settings->workload);
     else if (l->json)
         print_draft(&r, ks_str_cstr(&text));
     else

@@ -18,14 +18,6 @@ void ks_recorded_say_refused(const struct ks_unit *u, const struct ks_recorded *
                    r->calls[i].share * 100, r->calls[i].refused);
 }
 
-const char *ks_recorded_why_none(const struct ks_facts *facts)
-{
-    for (size_t i = 0; i < facts->n_kernels; i++)
-        if (facts->kernels[i].is_template)
-            return " (instances of templates are not taken from recordings: a contract before a function that launches them is)";
-    return "";
-}
-
 bool ks_recorded_apply(struct ks_unit *u, const struct ks_facts *facts, struct ks_recorded *ret)
 {
     const char *dir = u->settings->workload;
@@ -38,8 +30,8 @@ bool ks_recorded_apply(struct ks_unit *u, const struct ks_facts *facts, struct k
     }
     if (ret->n == 0) {
         ks_say(KS_SEV_REMARK,
-               "%s: no workload: the recording '%s' has no launch of this unit that is worth a search%s, %s [kscc-no-workload]",
-               u->path, dir, ks_recorded_why_none(facts), nvcc_only);
+               "%s: no workload: the recording '%s' has no launch of this unit that is worth a search, %s [kscc-no-workload]",
+               u->path, dir, nvcc_only);
         return false;
     }
     ks_recorded_hollow(facts, &text);

@@ -10,8 +10,6 @@
 /* Reads the recording that the settings name and puts the drafted text in the place of the unit's.  Everything is said on
  * stderr.  False: no call of the unit can be a workload. */
 KS_NODISCARD bool ks_recorded_apply(struct ks_unit *u, const struct ks_facts *facts, struct ks_recorded *ret);
-/* Why no launch of the unit is among the recorded ones, where its text tells: begins with a blank, or is empty. */
-const char *ks_recorded_why_none(const struct ks_facts *facts);
 /* A remark for every call that has no entry. */
 void ks_recorded_say_refused(const struct ks_unit *u, const struct ks_recorded *r);
 /* After the search: what the gains of the entries that are emitted make of the recorded time in kernels (Amdahl), as progress. */

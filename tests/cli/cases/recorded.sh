@@ -183,10 +183,6 @@ for line in 'dims +rows=1..12 cols=1..80' 'in +x : float\[rows\*cols\] ~ uniform
   grep -qE "^// kscc: $line" draft || fail "the draft lacks '$line': $(cat draft)"
 done
 grep -q '(rows + 3) / 4' draft || fail "the grid does not follow the size"
-echo 'template <typename T> __global__ void k(T *x) { *x = 1; } void f(float *x) { k<<<1, 1>>>(x); }' >t.cu
-run "$KSCC" contract t.cu --kscc-workload=rec.q
-expect_status 1
-expect_err "can be drafted from (instances of templates are not taken from recordings"
 cat draft >>q.cu
 run "$KSCC" contract q.cu
 expect_status 0
