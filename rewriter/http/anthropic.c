@@ -134,12 +134,12 @@ static void take_usage(const struct ks_json *usage, struct ks_reply *r)
         r->tokens_out = out;
 }
 
-static struct ks_tool_call *call_of_block(struct ks_reply *r, int64_t block)
+static bool is_call(const struct ks_reply *r, int64_t block)
 {
     for (size_t i = 0; i < r->n_calls; i++)
         if (r->calls[i].block == block)
-            return &r->calls[i];
-    return NULL;
+            return true;
+    return false;
 }
 
 static void begin_block(const struct ks_json *block, int64_t index, bool whole, struct ks_reply *r)
@@ -148,11 +148,10 @@ static void begin_block(const struct ks_json *block, int64_t index, bool whole, 
     if (strcmp(type, "text") == 0) {
         ks_str_add(&r->text, ks_json_get_str(block, "text", ""));
     } else if (strcmp(type, "tool_use") == 0) {
-        struct ks_tool_call *call = ks_reply_call(r, r->n_calls);
+        struct ks_tool_call *call = ks_reply_call(r, index);
         const struct ks_json *input = ks_json_get(block, "input");
         if (!call)
             return;
-        call->block = index;
         ks_reply_set(&call->id, ks_json_get_str(block, "id", NULL));
         ks_reply_set(&call->name, ks_json_get_str(block, "name", NULL));
         if (input && (whole || ks_json_len(input) > 0)) /* a stream sends {} first and then the pieces */
@@ -166,9 +165,8 @@ static void add_delta(const struct ks_json *delta, int64_t index, struct ks_repl
     if (strcmp(type, "text_delta") == 0) {
         ks_str_add(&r->text, ks_json_get_str(delta, "text", ""));
     } else if (strcmp(type, "input_json_delta") == 0) {
-        struct ks_tool_call *call = call_of_block(r, index);
-        if (call)
-            ks_str_add(&call->arguments, ks_json_get_str(delta, "partial_json", ""));
+        if (is_call(r, index))
+            ks_str_add(&ks_reply_call(r, index)->arguments, ks_json_get_str(delta, "partial_json", ""));
         else
             r->malformed = true;
     }
@@ -180,12 +178,12 @@ static void whole(const struct ks_json *body, struct ks_reply *ret)
     ks_reply_set(&ret->error, ks_api_error(body));
     if (ret->error)
         return;
-    if (!ks_json_is_array(content)) {
+    size_t n = ks_json_len(content); /* which counts them */
+    if (!ks_json_is_array(content) || n > MAX_BLOCKS) {
         ret->malformed = true;
         return;
     }
-    ret->malformed |= ks_json_len(content) > MAX_BLOCKS;
-    for (size_t i = 0; i < ks_json_len(content) && i < MAX_BLOCKS; i++)
+    for (size_t i = 0; i < n; i++)
         begin_block(ks_json_at(content, i), (int64_t)i, true, ret);
     ret->stop = KS_STOP_OTHER;
     take_stop(ks_json_get_str(body, "stop_reason", NULL), ret);

@@ -93,7 +93,7 @@ static bool says_too_long(const char *words)
 static void shown(const char *words, struct ks_str *out)
 {
     KS_AUTO_STR struct ks_str clean = KS_STR_INIT;
-    ks_redact(words, strnlen(words, 4 * SHOWN_BYTES), &clean);
+    ks_redact(words, strlen(words), &clean); /* all of it: half a secret is not known as one */
     for (size_t i = 0; i < clean.len && i < SHOWN_BYTES; i++)
         ks_str_addc(out, (unsigned char)clean.data[i] < ' ' || clean.data[i] == 0x7f ? ' ' : clean.data[i]);
 }

@@ -115,29 +115,31 @@ static void take_usage(const struct ks_json *body, struct ks_reply *r)
     r->tokens_cached = ks_api_count(ks_json_get(usage, "prompt_tokens_details"), "cached_tokens");
 }
 
-/* Which call a piece belongs to: by its index; without one (some servers), a new id begins a new call. */
-static size_t index_of(const struct ks_json *piece, size_t position, bool whole, const struct ks_reply *r)
+/* Which call a piece belongs to: by its index; without one (some servers), a new id begins a new call.  -1: none. */
+static int64_t block_of(const struct ks_json *piece, size_t position, bool whole, const struct ks_reply *r)
 {
+    int64_t last = r->n_calls ? r->calls[r->n_calls - 1].block : -1;
     const struct ks_json *index = ks_json_get(piece, "index");
     const char *id = ks_json_get_str(piece, "id", NULL);
     if (whole)
-        return position;
+        return (int64_t)position;
     if (ks_json_is_number(index)) {
         int64_t i = ks_json_get_i64(piece, "index", -1);
-        return i < 0 ? KS_MAX_CALLS : (size_t)i;
+        return i < KS_MAX_CALLS ? i : -1;
     }
     bool new_call = r->n_calls == 0 || (id && *id && !ks_streq(r->calls[r->n_calls - 1].id, id));
-    return new_call ? r->n_calls : r->n_calls - 1;
+    return new_call ? last + 1 : last;
 }
 
 static void take_calls(const struct ks_json *calls, bool whole, struct ks_reply *r)
 {
-    r->malformed |= ks_json_len(calls) > KS_MAX_CALLS;
-    for (size_t i = 0; i < ks_json_len(calls) && i < KS_MAX_CALLS; i++) {
+    size_t n = ks_json_len(calls); /* which counts them */
+    r->malformed |= n > KS_MAX_CALLS;
+    for (size_t i = 0; i < n && i < KS_MAX_CALLS; i++) {
         const struct ks_json *piece = ks_json_at(calls, i), *function = ks_json_get(piece, "function"),
                              *arguments = ks_json_get(function, "arguments");
-        size_t index = index_of(piece, i, whole, r);
-        struct ks_tool_call *call = index <= r->n_calls ? ks_reply_call(r, index) : NULL;
+        int64_t block = block_of(piece, i, whole, r);
+        struct ks_tool_call *call = block >= 0 ? ks_reply_call(r, block) : NULL;
         if (!call || !ks_json_is_object(piece)) {
             r->malformed = true;
             continue;

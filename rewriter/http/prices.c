@@ -6,6 +6,27 @@
 
 #define MILLION 1e6
 
+/* "" or a date behind a name: "-20250929", "-2025-08-07". */
+static bool is_date(const char *text)
+{
+    size_t digits = 0;
+    for (const char *p = text; *p; p++) {
+        digits += *p >= '0' && *p <= '9';
+        if (*p != '-' && (*p < '0' || *p > '9'))
+            return false;
+    }
+    return !*text || (*text == '-' && digits == 8);
+}
+
+/* How much of the model's name the row names; 0: it is about another one.  gpt-5-pro costs twelve times what gpt-5 does. */
+static size_t row_fits(const struct ks_json *row, const char *model)
+{
+    const char *name = ks_json_get_str(row, "model", ""), *prefix = ks_json_get_str(row, "prefix", "");
+    if (*name)
+        return ks_str_starts(model, name) && is_date(model + strlen(name)) ? strlen(model) + 1 : 0;
+    return ks_str_starts(model, prefix) ? strlen(prefix) : 0;
+}
+
 enum ks_code ks_price_find(const char *path, const char *model, struct ks_price *ret, struct ks_err *err)
 {
     KS_AUTO_JSON struct ks_json *file = NULL;
@@ -15,11 +36,11 @@ enum ks_code ks_price_find(const char *path, const char *model, struct ks_price 
     size_t best_len = 0;
     for (size_t i = 0; i < ks_json_len(models); i++) {
         const struct ks_json *row = ks_json_at(models, i);
-        const char *prefix = ks_json_get_str(row, "prefix", "");
+        size_t in_name = row_fits(row, name), in_model = row_fits(row, model), len = in_name > in_model ? in_name : in_model;
         bool priced = ks_json_get_num(row, "in", -1) >= 0 && ks_json_get_num(row, "out", -1) >= 0;
-        if (priced && strlen(prefix) > best_len && (ks_str_starts(name, prefix) || ks_str_starts(model, prefix))) {
+        if (priced && len > best_len) {
             best = row;
-            best_len = strlen(prefix);
+            best_len = len;
         }
     }
     if (!best)

@@ -2,7 +2,8 @@
 #define KS_REWRITER_HTTP_PRICES_H
 
 /* What a model's tokens cost, from a file like prices.json.  A budget in money needs a price: a model that the file does not know
- * has none, and then there is no search, rather than one that nobody counts. */
+ * has none, and then there is no search, rather than one that nobody counts.  A row names a "model", which counts with a date
+ * behind it too, or a "prefix", which counts for every longer name; a provider's name in front ("openai/") is passed over. */
 
 #include "base/err.h"
 

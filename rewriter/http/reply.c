@@ -22,18 +22,22 @@ void ks_reply_release(struct ks_reply *r)
     r->n_calls = r->cap_calls = 0;
 }
 
-struct ks_tool_call *ks_reply_call(struct ks_reply *r, size_t index)
+struct ks_tool_call *ks_reply_call(struct ks_reply *r, int64_t block)
 {
-    if (index >= KS_MAX_CALLS) {
+    size_t at = r->n_calls;
+    while (at && r->calls[at - 1].block >= block)
+        at--;
+    if (at < r->n_calls && r->calls[at].block == block)
+        return &r->calls[at];
+    if (r->n_calls == KS_MAX_CALLS) {
         r->malformed = true;
         return NULL;
     }
-    while (r->n_calls <= index) {
-        if (r->n_calls == r->cap_calls)
-            r->calls = ks_vec_grow_(r->calls, &r->cap_calls, sizeof *r->calls);
-        r->calls[r->n_calls++] = (struct ks_tool_call){0};
-    }
-    return &r->calls[index];
+    if (r->n_calls == r->cap_calls)
+        r->calls = ks_vec_grow_(r->calls, &r->cap_calls, sizeof *r->calls);
+    memmove(&r->calls[at + 1], &r->calls[at], (r->n_calls++ - at) * sizeof *r->calls);
+    r->calls[at] = (struct ks_tool_call){.block = block};
+    return &r->calls[at];
 }
 
 void ks_reply_set(char **place, const char *text)
@@ -93,7 +97,7 @@ void ks_reply_from_json(const struct ks_json *j, struct ks_reply *ret)
     ks_reply_init(ret);
     ks_str_add(&ret->text, ks_json_get_str(j, "text", ""));
     for (size_t i = 0; i < ks_json_len(calls) && i < KS_MAX_CALLS; i++) {
-        struct ks_tool_call *c = ks_reply_call(ret, i);
+        struct ks_tool_call *c = ks_reply_call(ret, (int64_t)i);
         ks_reply_set(&c->id, ks_json_get_str(ks_json_at(calls, i), "id", NULL));
         ks_reply_set(&c->name, ks_json_get_str(ks_json_at(calls, i), "name", NULL));
         ks_str_add(&c->arguments, ks_json_get_str(ks_json_at(calls, i), "arguments", ""));

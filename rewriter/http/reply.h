@@ -13,7 +13,7 @@ struct ks_tool_call {
     char *id;
     char *name;
     struct ks_str arguments; /* JSON text as sent, whatever it is */
-    int64_t block;           /* Anthropic: the content block it is */
+    int64_t block;           /* the API's number of it: calls stand in their order */
 };
 
 enum ks_reply_stop { KS_STOP_NONE, KS_STOP_END, KS_STOP_TOOLS, KS_STOP_LENGTH, KS_STOP_OTHER };
@@ -30,8 +30,9 @@ struct ks_reply {
 
 void ks_reply_init(struct ks_reply *r);
 void ks_reply_release(struct ks_reply *r);
-/* Call number `index` of the API, made when it is new; NULL past KS_MAX_CALLS. */
-struct ks_tool_call *ks_reply_call(struct ks_reply *r, size_t index);
+/* The call that the API numbers `block`, made at its place when it is new: pieces come in any order, and numbers may be left out.
+ * NULL past KS_MAX_CALLS. */
+struct ks_tool_call *ks_reply_call(struct ks_reply *r, int64_t block);
 /* After the last piece: missing and repeated ids are made up, so that each call can be answered.  turn: a number no other reply
  * of the conversation has. */
 void ks_reply_finish(struct ks_reply *r, size_t turn);

@@ -7,7 +7,7 @@ PLAY is a Python file with reply(turn, request) -> what the model says; turn cou
 "said" (a list of {"role", "text", "calls": [{"id","name","arguments"}], "results": [{"id","text","error"}]}), "tools" (names) and
 "headers".  The reply is a dict: "text", "calls" ([(name, arguments)]; arguments may be a text), "usage" ((in, out)), or one of
 "raw" (bytes of a whole answer with its head), "status" with "body" and "headers", "drip" (seconds between bytes), "cut" (bytes
-of the answer that are sent before the connection closes), "sleep" (seconds before anything).
+of the answer that are sent before the connection closes), "sleep" (seconds before anything), and "turn" (in the calls' ids, instead of the number).
 
 With ENDPOINT_TLS=CERTIFICATE:KEY the port speaks TLS.  It is a proxy as well: whatever host a CONNECT names, it is led to
 ENDPOINT_BEHIND (a port here), and LOG gets a line {"connect": "host:port"}.
@@ -150,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
             with open(sys.argv[3], "a") as log:
                 log.write(json.dumps({"n": n, "problem": problem, "bytes": len(raw), "request": request}) + "\n")
         r = {"status": 400, "body": json.dumps({"error": {"message": "bad request: " + problem}})} if problem else play.reply(n, request)
-        self.answer(r, n, anthropic, bool(body.get("stream")))
+        self.answer(r, r.get("turn", n), anthropic, bool(body.get("stream")))
 
     def do_CONNECT(self):
         with lock, open(sys.argv[3], "a") as log:

@@ -2,7 +2,9 @@
  * a sentence that says what it was, or is got over. */
 #include "base/file.h"
 #include "base/process.h"
+#include "base/redact.h"
 #include "rewriter/agent_http.h"
+#include "rewriter/http/prices.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -57,7 +59,7 @@ static struct ks_agent_http_options options(const char *model)
     bool never = strcmp(model, "drip") == 0 || strcmp(model, "silence") == 0; /* what it waits for does not come */
     return (struct ks_agent_http_options){.unit_path = "unit.cu",
                                           .model = model,
-                                          .api = "openai",
+                                          .api = strncmp(model, "anthropic", 9) == 0 ? "anthropic" : "openai",
                                           .endpoint = endpoint,
                                           .stream = true,
                                           .retries = 1,
@@ -151,9 +153,37 @@ TEST(refusals_are_named_and_only_passing_ones_tried_again)
     expect_failure("404", KS_ERR_PROTOCOL, "status 404");
     expect_failure("redirect", KS_ERR_PROTOCOL, "status 302");
     expect_failure("huge", KS_ERR_LIMIT, "larger than");
+    expect_failure("gzip-bomb", KS_ERR_LIMIT, "larger than");
+    expect_failure("anthropic-million", KS_ERR_PROTOCOL, "not of the API's form");
+    expect_failure("redirect-home", KS_ERR_PROTOCOL, "status 307");
     expect_failure("huge-event", KS_ERR_LIMIT, "larger than");
     expect_failure("no-calls", KS_ERR_PROTOCOL, "neither text nor a tool call");
     expect_failure("only-reads", KS_ERR_LIMIT, "without an evaluation");
+}
+
+TEST(a_key_that_comes_back_is_not_shown)
+{
+    struct ks_agent_http_options opt = options("echoes-the-key");
+    opt.key = "planted-key-of-no-known-form";
+    ks_redact_add(opt.key);
+    struct outcome o = run(&opt, 0);
+    CHECK_INT(o.code, KS_ERR_DENIED);
+    CHECK_CONTAINS(o.err.message, "Bearer [redacted]");
+    CHECK(!strstr(o.err.message, "planted"));
+}
+
+TEST(streams_are_read_however_they_are_cut_numbered_or_packed)
+{
+    static const char *const models[] = {"interleaved", "numbered-from-one", "behind-the-stop", "bytewise", "gzip"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct ks_agent_http_options opt = options(models[i]);
+        struct outcome o = run(&opt, 0);
+        CHECK_OK_MESSAGE(o);
+        CHECK_STR(o.p.source, "int z;\n");
+        CHECK_STR(o.p.hypothesis, "h");
+        CHECK_STR(o.p.transform, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+        ks_proposal_release(&o.p);
+    }
 }
 
 TEST(what_passes_is_got_over)
@@ -306,6 +336,45 @@ TEST(budgets_stop_before_they_are_passed)
     ks_proposal_release(&o.p);
 }
 
+TEST(a_price_is_that_of_the_model_and_of_no_cheaper_one)
+{
+    static const struct {
+        const char *model;
+        double out_usd; /* of a million; 0: there is none */
+    } cases[] = {{"gpt-4o", 10},
+                 {"openai/gpt-4o", 10},
+                 {"gpt-4o-2031-01-02", 10},
+                 {"gpt-5-pro", 120},
+                 {"o3-pro", 80},
+                 {"claude-haiku-4-5-20251001", 5},
+                 {"gpt-4o-turbo", 0},
+                 {"gpt-5.1-nobody-knows", 0},
+                 {"gpt-4o-", 0},
+                 {"gpt-4o-20", 0},
+                 {"gpt", 0},
+                 {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ks_price price = {0};
+        struct ks_err err;
+        enum ks_code code = ks_price_find(KSCC_SOURCE_DIR "/rewriter/http/prices.json", cases[i].model, &price, &err);
+        CHECK_INT(code, cases[i].out_usd > 0 ? KS_OK : KS_ERR_NOT_FOUND);
+        CHECK_NEAR(price.out_usd * 1e6, cases[i].out_usd, 1e-6);
+    }
+    static const char own[] = "{\"models\":[{\"prefix\":\"gpt\",\"in\":1,\"out\":2},{\"prefix\":\"gpt-x\",\"in\":1,\"out\":3},{"
+                              "\"model\":\"gpt-x-y\",\"in\":1,\"out\":4},{\"model\":\"free\",\"in\":1}]}";
+    static const char *const models[] = {"gpt-4o", "gpt-x-z", "gpt-x-y", "free"};
+    static const double usd[] = {2, 3, 4, 0};
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    struct ks_err err;
+    ks_path_join(&path, dir, "prices.json");
+    CHECK_OK(ks_file_write_atomic(path.data, own, strlen(own), 0600, &err));
+    for (size_t i = 0; i < 4; i++) {
+        struct ks_price price = {0};
+        CHECK_INT(ks_price_find(path.data, models[i], &price, &err), usd[i] > 0 ? KS_OK : KS_ERR_NOT_FOUND);
+        CHECK_NEAR(price.out_usd * 1e6, usd[i], 1e-6);
+    }
+}
+
 TEST(the_searchs_end_bounds_a_request)
 {
     struct ks_agent_http_options opt = options("silence");
@@ -319,6 +388,152 @@ TEST(the_searchs_end_bounds_a_request)
     opt.endpoint = "file:///etc/passwd";
     o = run(&opt, 0);
     CHECK_INT(o.code, KS_ERR_USAGE);
+}
+
+/* ---- kills -------------------------------------------------------------------------------------------------------- */
+
+#define MAX_EVENTS 64
+
+/* What a search hands to the agent and gets from it, to the end: each text is tried once and is wrong. */
+struct searched {
+    struct ks_str texts; /* proposed, in order */
+    struct ks_spend spend;
+    size_t n_requests; /* sent, of all searches so far */
+};
+
+static size_t count_lines(const char *path)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_err err;
+    size_t n = 0;
+    if (ks_file_read(path, SIZE_MAX, &text, &err) == KS_OK)
+        for (const char *p = ks_str_cstr(&text); (p = strchr(p, '\n')); p++)
+            n++;
+    return n;
+}
+
+static void search(const char *journal, const char *log, struct searched *ret)
+{
+    struct ks_agent_http_options opt = options("steady");
+    struct ks_attempt attempts[4];
+    struct ks_proposal p[4];
+    struct ks_agent *agent = NULL;
+    struct ks_err err;
+    struct ks_agent_view view = {.path = "unit.cu",
+                                 .source = source,
+                                 .source_len = strlen(source),
+                                 .original = source,
+                                 .original_len = strlen(source),
+                                 .entry = "e",
+                                 .arch = "sm_90a",
+                                 .attempts = attempts};
+    opt.journal = journal;
+    CHECK_OK(ks_agent_http_new(&opt, &agent, &err));
+    for (view.trials_left = 4; view.trials_left; view.trials_left--) {
+        size_t n = view.n_attempts;
+        CHECK_OK(agent->propose(agent, &view, &p[n], &err));
+        ks_json_free(p[n].conversation);
+        p[n].conversation = NULL;
+        if (p[n].claims_limit)
+            break;
+        ks_str_addf(&ret->texts, "%s|%s", p[n].source, p[n].transform);
+        attempts[view.n_attempts++] = (struct ks_attempt){.source = p[n].source,
+                                                          .transform = p[n].transform,
+                                                          .hypothesis = p[n].hypothesis,
+                                                          .layer = p[n].layer,
+                                                          .failed_gate = "numerics",
+                                                          .reason = "wrong",
+                                                          .predicted = p[n].predicted_speedup};
+    }
+    agent->spend(agent, &ret->spend);
+    agent->free(agent);
+    for (size_t i = 0; i <= view.n_attempts; i++)
+        ks_proposal_release(&p[i]);
+    ret->n_requests = count_lines(log);
+}
+
+/* The next line of *at, which moves behind it; NULL: there is none, or it is none of the journal's. */
+static struct ks_json *next_line(const char **at)
+{
+    struct ks_json *j = NULL;
+    struct ks_err err;
+    size_t len = strcspn(*at, "\n");
+    enum ks_code code = ks_json_parse(*at, len, "journal", &j, &err);
+    *at += len + ((*at)[len] == '\n');
+    return code == KS_OK ? j : NULL;
+}
+
+static bool is_event(const struct ks_json *line, const char *ev)
+{
+    return line && ks_streq(ks_json_get_str(line, "ev", NULL), ev);
+}
+
+/* The conversation without what was asked for it, and without half lines. */
+static void conversation(const char *path, struct ks_str *out)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    struct ks_err err;
+    CHECK_OK(ks_file_read(path, SIZE_MAX, &text, &err));
+    for (const char *p = text.data; *p;) {
+        KS_AUTO_JSON struct ks_json *line = next_line(&p);
+        if (line && !is_event(line, "request"))
+            ks_json_print(line, out);
+    }
+}
+
+/* What a whole search came to, and what one must come to that a kill left with the first n bytes of its journal. */
+struct sweep {
+    struct ks_str journal, log, whole, said;
+    struct searched first;
+    size_t n_replies; /* in those bytes */
+    bool lost;        /* they end with a request */
+};
+
+static void resume_at(struct sweep *w, size_t n)
+{
+    KS_AUTO_STR struct ks_str said = KS_STR_INIT;
+    struct searched again = {0};
+    struct ks_err err;
+    size_t sent = count_lines(w->log.data);
+    CHECK_OK(ks_file_write_atomic(w->journal.data, w->whole.data, n, 0600, &err));
+    search(w->journal.data, w->log.data, &again);
+    CHECK_STR(ks_str_cstr(&again.texts), ks_str_cstr(&w->first.texts));
+    CHECK_INT(again.n_requests - sent, 4 - w->n_replies);
+    CHECK_INT(again.spend.requests, w->first.spend.requests);
+    CHECK_INT(again.spend.tokens_out, w->first.spend.tokens_out);
+    CHECK(w->lost ? again.spend.tokens_in > w->first.spend.tokens_in : again.spend.tokens_in == w->first.spend.tokens_in);
+    conversation(w->journal.data, &said);
+    CHECK_STR(ks_str_cstr(&said), ks_str_cstr(&w->said));
+    ks_str_release(&again.texts);
+}
+
+TEST(a_kill_at_any_place_of_the_journal_costs_at_most_the_request_under_way)
+{
+    struct sweep w = {0};
+    struct ks_err err;
+    size_t n_places = 0;
+    ks_path_join(&w.journal, dir, "conversation.jsonl");
+    ks_path_join(&w.log, dir, "faults.log");
+    size_t sent = count_lines(w.log.data);
+    search(w.journal.data, w.log.data, &w.first);
+    CHECK_STR(ks_str_cstr(&w.first.texts), "int one;\n|oneint two;\n|two");
+    CHECK_INT(w.first.n_requests - sent, 4);
+    CHECK_OK(ks_file_read(w.journal.data, SIZE_MAX, &w.whole, &err));
+    conversation(w.journal.data, &w.said);
+    for (const char *line = w.whole.data, *end = line; *line; line = end, n_places++) {
+        KS_AUTO_JSON struct ks_json *j = next_line(&end);
+        size_t begin = (size_t)(line - w.whole.data), behind = (size_t)(end - w.whole.data);
+        resume_at(&w, (begin + behind) / 2); /* in the middle of each line, and behind it */
+        w.n_replies += is_event(j, "reply");
+        w.lost = is_event(j, "request");
+        resume_at(&w, behind);
+    }
+    CHECK(n_places > 15);
+    ks_str_release(&w.journal);
+    ks_str_release(&w.log);
+    ks_str_release(&w.whole);
+    ks_str_release(&w.said);
+    ks_str_release(&w.first.texts);
 }
 
 TEST(old_turns_give_way_and_calls_keep_their_answers)
