@@ -16,6 +16,7 @@ struct access_ctx {
     struct ks_expand expand;
     const struct ks_node *call; /* in the kernel */
     int call_depth;
+    bool in_shared; /* a member function of an object in shared memory */
     access_vec *accesses;
 };
 
@@ -92,7 +93,8 @@ static enum ks_space space_of(const struct ks_symbol *buffer)
     if (buffer->kind == KS_SYM_CONSTANT)
         return KS_SPACE_CONSTANT;
     bool is_pointer = buffer->type && buffer->type->kind == KS_TYPE_POINTER;
-    return buffer->kind == KS_SYM_LOCAL && !is_pointer ? KS_SPACE_LOCAL : KS_SPACE_GLOBAL;
+    bool is_part = buffer->kind == KS_SYM_OTHER && buffer->type && buffer->type->kind == KS_TYPE_ARRAY; /* of an object */
+    return (buffer->kind == KS_SYM_LOCAL || is_part) && !is_pointer ? KS_SPACE_LOCAL : KS_SPACE_GLOBAL;
 }
 
 /* Whether the value at n is read, written or both, by what stands around it. */
@@ -140,6 +142,8 @@ static void add_access(struct access_ctx *c, const struct ks_node *n, struct ks_
                           .is_atomic = is_atomic,
                           .call = c->call};
     a.space = space_of(a.buffer);
+    if (c->in_shared && a.space == KS_SPACE_LOCAL && a.buffer->kind == KS_SYM_OTHER)
+        a.space = KS_SPACE_SHARED;
     a.thread_mask = address.thread_mask;
     a.bytes = address.bytes;
     a.index = ks_poly_div(c->m->arena, &address.bytes, ks_type_step(element));
@@ -205,6 +209,14 @@ static bool is_lvalue_access(const struct ks_node *n)
 
 static bool visit(const struct ks_node *n, void *data);
 
+static bool is_call_of_shared(const struct ks_node *call)
+{
+    const struct ks_node *object = call->callee;
+    while (object && (object->kind == KS_NODE_MEMBER || object->kind == KS_NODE_SUBSCRIPT) && object->n_children)
+        object = ks_node_strip(object->children[0]);
+    return object && object->symbol && object->symbol->kind == KS_SYM_SHARED;
+}
+
 static void follow_call(struct access_ctx *c, const struct ks_node *n, const struct ks_function *f)
 {
     struct ks_loop *loops;
@@ -217,6 +229,7 @@ static void follow_call(struct access_ctx *c, const struct ks_node *n, const str
     struct access_ctx inner = *c;
     inner.call = c->call ? c->call : n;
     inner.call_depth = c->call_depth + 1;
+    inner.in_shared = is_call_of_shared(n);
     inner.expand = (struct ks_expand){.arena = c->m->arena,
                                       .source = c->m->source,
                                       .loops = loops,

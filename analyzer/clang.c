@@ -36,6 +36,7 @@ struct collect {
     KS_VEC(CXFile) headers; /* that the unit's own #include lines bring in */
     KS_VEC(struct in_header) candidates;
     KS_VEC(struct ks_function) functions;
+    ks_cursors written; /* the declaration of each */
 };
 
 /* ---- functions ---- */
@@ -63,14 +64,13 @@ static bool takes_object(CXCursor cursor)
     return member && !clang_CXXMethod_isStatic(cursor);
 }
 
-static void convert_function(struct collect *ctx, CXCursor cursor)
+static struct ks_function read_function(struct ks_conv *c, CXCursor cursor, bool is_instance)
 {
-    struct ks_conv *c = ctx->c;
     ks_cursors kids = {0};
     ks_conv_children(cursor, &kids);
-    struct ks_function f = {.is_template = clang_getCursorKind(cursor) == CXCursor_FunctionTemplate,
+    struct ks_function f = {.is_template = is_instance || clang_getCursorKind(cursor) == CXCursor_FunctionTemplate,
                             .takes_object = takes_object(cursor)};
-    c->in_template = f.is_template;
+    c->in_template = f.is_template && !is_instance;
     read_attributes(&kids, c, &f);
     f.node = ks_conv_new(c, cursor, KS_NODE_FUNCTION, NULL);
     f.node->in_macro &= kids.n == 0;
@@ -93,8 +93,16 @@ static void convert_function(struct collect *ctx, CXCursor cursor)
             f.body = child;
     }
     ks_vec_release(&kids);
-    if (f.body)
-        ks_vec_push(&ctx->functions, f);
+    return f;
+}
+
+static void convert_function(struct collect *ctx, CXCursor cursor)
+{
+    struct ks_function f = read_function(ctx->c, cursor, false);
+    if (!f.body)
+        return;
+    ks_vec_push(&ctx->functions, f);
+    ks_vec_push(&ctx->written, cursor);
 }
 
 /* An instance of a template that stands elsewhere as it was written.  clang lists those as well in an index that leaves the
@@ -160,6 +168,7 @@ static void note_candidate(struct collect *ctx, CXCursor cursor, CXFile file)
 {
     enum CXCursorKind k = clang_getCursorKind(cursor);
     bool function = k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate;
+    function |= k == CXCursor_CXXMethod;
     if (ctx->candidates.n < KS_MAX_CANDIDATES && function && clang_isCursorDefinition(cursor) && is_users(ctx, cursor, file) &&
         is_device(cursor))
         ks_vec_push(&ctx->candidates, ((struct in_header){.cursor = cursor, .file = file}));
@@ -225,6 +234,61 @@ static void convert_headers(struct collect *ctx)
     c->header = NULL;
 }
 
+/* ---- instances of templates ------------------------------------------------------------------------------------------------ */
+
+/* The text that a place lies in, where it may be looked at: the unit's, a header's of the user.  NULL: another's. */
+static const char *text_at(struct collect *ctx, CXCursor cursor, CXFile *ret_file, size_t *ret_len)
+{
+    clang_getExpansionLocation(clang_getCursorLocation(cursor), ret_file, NULL, NULL, NULL);
+    if (*ret_file && clang_File_isEqual(*ret_file, ctx->c->main_file))
+        return *ret_len = ctx->c->source_len, ctx->c->source;
+    return *ret_file && is_users(ctx, cursor, *ret_file) ? text_of(ctx, *ret_file, ret_len) : NULL;
+}
+
+static struct ks_function *written_as(struct collect *ctx, CXCursor cursor)
+{
+    for (size_t i = 0; i < ctx->written.n; i++)
+        if (clang_equalCursors(ctx->written.data[i], cursor))
+            return &ctx->functions.data[i];
+    return NULL;
+}
+
+/* The first instance that is called or launched stands for its template; of a class template's members there is nothing else.
+ * An instance's text may name others. */
+static void convert_instances(struct collect *ctx)
+{
+    struct ks_conv *c = ctx->c, unit = *c;
+    for (size_t i = 0; i < c->instances.n; i++) {
+        CXCursor instance = c->instances.data[i], written = clang_getSpecializedCursorTemplate(instance);
+        CXFile file = NULL;
+        size_t len = 0;
+        const char *text = text_at(ctx, written, &file, &len);
+        struct ks_function *as_written = written_as(ctx, written);
+        if (!text || (as_written && as_written->node->symbol->has_instance))
+            continue;
+        bool in_unit = text == unit.source;
+        c->source = text;
+        c->source_len = len;
+        c->main_file = file;
+        c->header = in_unit ? NULL : text;
+        struct ks_function f = read_function(c, instance, true);
+        c->source = unit.source;
+        c->source_len = unit.source_len;
+        c->main_file = unit.main_file;
+        c->header = NULL;
+        if (!f.body)
+            continue;
+        f.node->symbol->has_instance = true;
+        if (as_written) {
+            f.has_launch_bounds |= as_written->has_launch_bounds;
+            *as_written = f;
+        } else {
+            ks_vec_push(&ctx->functions, f);
+            ks_vec_push(&ctx->written, written);
+        }
+    }
+}
+
 static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXClientData data)
 {
     (void)parent;
@@ -236,7 +300,8 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
         return CXChildVisit_Continue;
     if (!clang_File_isEqual(file, ctx->c->main_file)) {
         note_candidate(ctx, cursor, file);
-        bool opens = (k == CXCursor_Namespace || k == CXCursor_LinkageSpec) && ctx->headers.n && is_users(ctx, cursor, file);
+        bool opens = (k == CXCursor_Namespace || k == CXCursor_LinkageSpec || k == CXCursor_StructDecl || k == CXCursor_ClassDecl) &&
+                     ctx->headers.n && is_users(ctx, cursor, file);
         return opens ? CXChildVisit_Recurse : CXChildVisit_Continue;
     }
     if (k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod) {
@@ -493,6 +558,7 @@ static struct ks_mirror *convert_unit(CXTranslationUnit tu, bool user_headers, c
         clang_getInclusions(tu, note_inclusion, &ctx);
     clang_visitChildren(clang_getTranslationUnitCursor(tu), visit_top, &ctx);
     convert_headers(&ctx);
+    convert_instances(&ctx);
     struct ks_mirror *m = KS_ARENA_NEW(arena, struct ks_mirror);
     m->path = ks_arena_strdup(arena, path);
     m->source = conv.source;
@@ -504,8 +570,10 @@ static struct ks_mirror *convert_unit(CXTranslationUnit tu, bool user_headers, c
     if (ctx.functions.n)
         memcpy(m->functions, ctx.functions.data, ctx.functions.n * sizeof *m->functions);
     ks_vec_release(&ctx.functions);
+    ks_vec_release(&ctx.written);
     ks_vec_release(&ctx.headers);
     ks_vec_release(&ctx.candidates);
+    ks_vec_release(&conv.instances);
     ks_conv_release(&conv);
     return m;
 }

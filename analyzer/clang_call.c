@@ -40,6 +40,21 @@ static CXCursor function_of(CXCursor callee)
     return clang_Cursor_isNull(function) ? find_overload(callee) : function;
 }
 
+#define KS_MAX_INSTANCES 256
+
+/* A template's text says less than what one of its instances is: types and constants. */
+static void note_instance(struct ks_conv *c, CXCursor function)
+{
+    if (clang_Cursor_isNull(function) || clang_Cursor_isNull(clang_getSpecializedCursorTemplate(function)) ||
+        clang_Location_isInSystemHeader(clang_getCursorLocation(function)))
+        return;
+    for (size_t i = 0; i < c->instances.n; i++)
+        if (clang_equalCursors(c->instances.data[i], function))
+            return;
+    if (c->instances.n < KS_MAX_INSTANCES)
+        ks_vec_push(&c->instances, function);
+}
+
 /* Arguments that a function takes by non-const reference can be changed by the call. */
 static void note_reference_arguments(CXCursor function, const struct ks_node *call)
 {
@@ -59,6 +74,7 @@ static struct ks_node *convert_launch(struct ks_conv *c, CXCursor cursor, struct
 {
     struct ks_node *n = ks_conv_new(c, cursor, KS_NODE_LAUNCH, parent);
     CXCursor callee = function_of(kids->data[0]);
+    note_instance(c, callee);
     if (!clang_Cursor_isNull(callee))
         n->symbol = ks_conv_symbol(c, callee);
     n->name = n->symbol ? n->symbol->name : ks_conv_string(c, clang_getCursorSpelling(kids->data[0]));
@@ -111,6 +127,12 @@ static struct ks_node *convert_operator_call(struct ks_conv *c, CXCursor cursor,
         n->callee = ks_conv_node(c, operands.data[0], n);
         n->name = n->callee && n->callee->name ? n->callee->name : "";
         ks_conv_adopt(c, n, operands.data + 1, operands.n - 1);
+        CXCursor function = clang_getCursorReferenced(cursor);
+        if (clang_getCursorKind(function) == CXCursor_CXXMethod && clang_getCursorKind(clang_getCursorSemanticParent(function)) != CXCursor_LambdaExpr &&
+            !clang_Location_isInSystemHeader(clang_getCursorLocation(function))) {
+            n->symbol = ks_conv_symbol(c, function);
+            note_instance(c, function);
+        }
     } else {
         ks_conv_adopt(c, n, operands.data, counts && operands.n > 1 ? 1 : operands.n);
         n->postfix = counts && n->n_children && op_begin >= n->children[0]->span.end;
@@ -184,5 +206,6 @@ struct ks_node *ks_conv_call(struct ks_conv *c, CXCursor cursor, struct ks_node 
     ks_conv_adopt(c, n, kids->data + 1, kids->n - 1);
     if (fk != CXCursor_InvalidFile)
         note_reference_arguments(function, n);
+    note_instance(c, function);
     return n;
 }

@@ -10,6 +10,8 @@
 /* Deeper trees become KS_NODE_OTHER without children: the conversion recurses. */
 #define KS_MAX_AST_DEPTH 700
 
+typedef KS_VEC(CXCursor) ks_cursors;
+
 struct ks_conv {
     struct ks_arena *arena;
     const char *source;
@@ -18,11 +20,10 @@ struct ks_conv {
     const char *header; /* `source`, when that is the text of a header; NULL: the unit's */
     void *types; /* tsearch() trees */
     void *symbols;
+    ks_cursors instances; /* of templates, that converted calls and launches name; each once */
     bool in_template;
     int depth;
 };
-
-typedef KS_VEC(CXCursor) ks_cursors;
 
 /* clang_type.c */
 const struct ks_type *ks_conv_type(struct ks_conv *c, CXType type);

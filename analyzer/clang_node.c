@@ -371,6 +371,19 @@ static struct ks_node *convert_member(struct ks_conv *c, CXCursor cursor, struct
     struct ks_node *n = ks_conv_plain(c, cursor, KS_NODE_MEMBER, parent, kids);
     n->name = ks_conv_string(c, clang_getCursorSpelling(cursor));
     const struct ks_node *base = ks_conv_only_child(n);
+    CXCursor member = clang_getCursorReferenced(cursor);
+    bool is_field = clang_getCursorKind(member) == CXCursor_FieldDecl;
+    if (is_field)
+        n->symbol = ks_conv_symbol(c, member);
+    size_t n_named = 0;
+    while (n_named < kids->n && is_reference_to_name(kids->data[n_named]))
+        n_named++;
+    bool of_this = n_named == kids->n || clang_getCursorKind(kids->data[n_named]) == CXCursor_CXXThisExpr;
+    if (is_field && of_this) { /* `count` in a member function: a variable as seen from there */
+        n->kind = KS_NODE_DECL_REF;
+        n->n_children = 0;
+        return n;
+    }
     if (!base) { /* a member of *this, or a name that is not resolved yet */
         n->kind = KS_NODE_OTHER;
         return n;

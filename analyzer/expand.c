@@ -5,6 +5,8 @@
 #include "analyzer/usage.h"
 #include "base/str.h"
 
+#include <string.h>
+
 /* Locals that refer to locals that ...: past this many steps the expression counts as opaque. */
 #define KS_MAX_EXPAND_DEPTH 40
 /* b = a + a; c = b + b; ... doubles each time: one expansion visits at most this many nodes. */
@@ -219,6 +221,43 @@ static struct ks_poly expand_binary(struct ks_expand *x, const struct ks_node *n
     return p.known ? p : opaque(x, n);
 }
 
+/* ---- cooperative groups ---- */
+
+static struct ks_poly product(struct ks_arena *arena, enum ks_var_kind a, enum ks_var_kind b)
+{
+    struct ks_poly p = ks_poly_var(arena, (struct ks_var){.kind = a}), q = ks_poly_var(arena, (struct ks_var){.kind = b});
+    return ks_poly_mul(arena, &p, &q);
+}
+
+/* x + y * width: a place in two dimensions */
+static struct ks_poly flat(struct ks_arena *arena, enum ks_var_kind x, enum ks_var_kind y, enum ks_var_kind width)
+{
+    struct ks_poly a = ks_poly_var(arena, (struct ks_var){.kind = x}), b = product(arena, y, width);
+    return ks_poly_add(arena, &a, &b);
+}
+
+/* thread_rank() and size() of a block or a grid, of two dimensions at most; not known: of another group. */
+static struct ks_poly group_value(struct ks_arena *arena, const struct ks_node *n)
+{
+    const struct ks_node *group = n->kind == KS_NODE_CALL && n->n_children == 0 && n->callee &&
+                                          n->callee->kind == KS_NODE_MEMBER && n->callee->n_children == 1
+                                      ? n->callee->children[0]
+                                      : NULL;
+    const char *type = group && group->type ? group->type->canonical : "";
+    bool grid = strstr(type, "grid_group"), block = strstr(type, "thread_block") && !strstr(type, "thread_block_tile");
+    bool rank = ks_streq(n->name, "thread_rank"), size = ks_streq(n->name, "size") || ks_streq(n->name, "num_threads");
+    if ((!grid && !block) || (!rank && !size))
+        return ks_poly_unknown();
+    struct ks_poly threads = product(arena, KS_VAR_BLOCK_DIM_X, KS_VAR_BLOCK_DIM_Y);
+    struct ks_poly in_block = rank ? flat(arena, KS_VAR_THREAD_X, KS_VAR_THREAD_Y, KS_VAR_BLOCK_DIM_X) : threads;
+    if (block)
+        return in_block;
+    struct ks_poly blocks = rank ? flat(arena, KS_VAR_BLOCK_X, KS_VAR_BLOCK_Y, KS_VAR_GRID_DIM_X)
+                                 : product(arena, KS_VAR_GRID_DIM_X, KS_VAR_GRID_DIM_Y);
+    struct ks_poly before = ks_poly_mul(arena, &blocks, &threads);
+    return rank ? ks_poly_add(arena, &before, &in_block) : before;
+}
+
 static struct ks_poly expand(struct ks_expand *x, const struct ks_node *n, int depth)
 {
     n = ks_node_strip(n);
@@ -243,6 +282,9 @@ static struct ks_poly expand(struct ks_expand *x, const struct ks_node *n, int d
     }
     if (ks_node_is(n, KS_NODE_UNARY, "+"))
         return expand(x, n->children[0], depth + 1);
+    struct ks_poly group = group_value(x->arena, n);
+    if (group.known)
+        return group;
     return opaque(x, n);
 }
 
@@ -370,6 +412,12 @@ static struct ks_address pointer(struct ks_expand *x, const struct ks_node *n, i
         return lvalue(x, n->children[0], depth + 1);
     if (n->type && n->type->kind == KS_TYPE_ARRAY)
         return lvalue(x, n, depth + 1);
+    const struct ks_node *object = n->kind == KS_NODE_MEMBER && n->n_children == 1 ? ks_node_strip(n->children[0]) : NULL;
+    bool in_register = object && object->kind == KS_NODE_DECL_REF && object->symbol &&
+                       (object->symbol->kind == KS_SYM_PARAM || object->symbol->kind == KS_SYM_LOCAL) && object->type &&
+                       object->type->kind == KS_TYPE_RECORD;
+    if (in_register && n->symbol && n->symbol->n_writes == 0) /* a pointer that a kernel gets inside of an object */
+        return at_start(x, n->symbol);
     struct ks_address a = nowhere();
     a.through_memory = n->kind == KS_NODE_SUBSCRIPT || n->kind == KS_NODE_MEMBER || ks_node_is(n, KS_NODE_UNARY, "*");
     a.thread_mask = ks_node_thread_mask(n);

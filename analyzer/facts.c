@@ -31,9 +31,12 @@ static void derive_kernels(const struct ks_mirror *m, struct ks_facts *f)
 {
     f->kernels = KS_ARENA_ARRAY(m->arena, struct ks_kernel, m->n_functions + 1);
     f->functions = KS_ARENA_ARRAY(m->arena, struct ks_node *, m->n_functions + 1);
+    f->header_functions = KS_ARENA_ARRAY(m->arena, struct ks_node *, m->n_functions + 1);
     for (size_t i = 0; i < m->n_functions; i++) {
-        if (m->functions[i].node->header)
+        if (m->functions[i].node->header) {
+            f->header_functions[f->n_header_functions++] = m->functions[i].node;
             continue;
+        }
         f->functions[f->n_functions++] = m->functions[i].node;
         f->has_main |= ks_streq(m->functions[i].name, "main");
         if (m->functions[i].is_global)
@@ -115,6 +118,26 @@ const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name
         first = first ? first : &f->entries[i];
     }
     return first;
+}
+
+static const struct ks_node *function_among(struct ks_node *const *functions, size_t n, const struct ks_symbol *s)
+{
+    const struct ks_node *by_name = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (functions[i]->symbol == s)
+            return functions[i];
+        if (functions[i]->symbol->has_instance && ks_streq(functions[i]->name, s->name))
+            by_name = functions[i];
+    }
+    return by_name;
+}
+
+const struct ks_node *ks_facts_callee(const struct ks_facts *f, const struct ks_node *call)
+{
+    if (call->kind != KS_NODE_CALL || !call->symbol || call->symbol->kind != KS_SYM_FUNCTION)
+        return NULL;
+    const struct ks_node *found = function_among(f->functions, f->n_functions, call->symbol);
+    return found ? found : function_among(f->header_functions, f->n_header_functions, call->symbol);
 }
 
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len)

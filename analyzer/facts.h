@@ -96,6 +96,7 @@ struct ks_symbol {
     bool address_taken;
     bool is_reference;             /* a C++ reference; `type` is what it refers to */
     bool is_system;                /* declared in a system header, the toolkit's included */
+    bool has_instance;             /* of a function: stands for the template that it is an instance of */
     const struct ks_write *writes; /* newest first; those through references are counted in n_writes only */
     unsigned thread_mask;          /* KS_THREAD_*: locals and parameters of device code */
     unsigned incoming_mask;        /* parameters: KS_THREAD_* of what callers pass */
@@ -229,7 +230,8 @@ struct ks_loop {
     bool has_barrier;            /* a barrier inside */
     int64_t shrink;              /* i /= shrink or i >>= log2(shrink) each step, as tree reductions do; 0: another step */
     bool has_inner;              /* another loop inside */
-    bool unroll_pragma;          /* #pragma unroll stands before it */
+    bool unroll_pragma;          /* #pragma unroll stands before it, or a macro that is one */
+    bool kept_rolled;            /* that pragma says 1 */
     const struct ks_loop *outer; /* NULL: outermost */
     int depth;                   /* 0: outermost */
 };
@@ -314,7 +316,8 @@ struct ks_launch {
     const struct ks_symbol **arg_buffers; /* per argument: the entry-level pointer passed, NULL: not a pointer */
     struct ks_poly *
         arg_polys; /* per argument, in entry parameters: the value of an integer, the byte offset into arg_buffers of a pointer */
-    bool conditional; /* under if or switch */
+    const struct ks_node *call; /* the launch is in a host function: the call in the entry; NULL: in the entry itself */
+    bool conditional;           /* under if or switch */
     bool in_loop;
 };
 
@@ -327,6 +330,8 @@ struct ks_entry {
     const struct ks_type *result;
     struct ks_launch **launches; /* source order */
     size_t n_launches;
+    struct ks_launch **done; /* these, and those of the unit's host functions that it calls, in the order of the calls */
+    size_t n_done;
     bool takes_object; /* a member of a class that is not static */
     bool has_error;
 };
@@ -347,9 +352,11 @@ struct ks_facts {
     size_t source_len;
     struct ks_node **functions; /* every function defined in the main file */
     size_t n_functions;
+    struct ks_node **header_functions; /* device functions of the user's headers that these call */
+    size_t n_header_functions;
     struct ks_kernel *kernels;
     size_t n_kernels;
-    struct ks_entry *entries; /* host functions that launch */
+    struct ks_entry *entries; /* host functions that launch, or call some that do */
     size_t n_entries;
     struct ks_launch *launches;
     size_t n_launches;
@@ -392,6 +399,8 @@ const struct ks_kernel *ks_facts_kernel(const struct ks_facts *f, const char *na
  * *ret_announced (may be NULL). */
 const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name, bool *ret_announced);
 bool ks_facts_entry_named(const struct ks_entry *e, const char *name);
+/* The function whose body a call runs; NULL: not of the unit or of the user's headers. */
+const struct ks_node *ks_facts_callee(const struct ks_facts *f, const struct ks_node *call);
 /* Text of a node, borrowed from source. */
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len);
 /* Coefficient of a single-variable linear term; 0 when absent; *ret_symbolic set when the variable occurs multiplied by others.

@@ -276,21 +276,21 @@ typedef KS_VEC(struct ks_handover) handover_vec;
 static void note_buffer(const struct ks_mirror *m, const struct ks_entry *e, size_t consumer, const struct ks_symbol *buffer,
                         handover_vec *out)
 {
-    const struct ks_launch *c = e->launches[consumer];
+    const struct ks_launch *c = e->done[consumer];
     size_t at = consumer;
     while (at-- > 0) {
-        if (touches(e->launches[at], buffer, true))
+        if (touches(e->done[at], buffer, true))
             break;
     }
     if (at == SIZE_MAX)
         return;
-    struct ks_handover h = {.producer = e->launches[at], .consumer = c, .buffer = buffer, .last_reader = true};
+    struct ks_handover h = {.producer = e->done[at], .consumer = c, .buffer = buffer, .last_reader = true};
     h.elementwise = is_elementwise(m, h.producer, c, buffer);
-    for (size_t i = consumer + 1; i < e->n_launches; i++)
-        h.last_reader &= !touches(e->launches[i], buffer, false);
+    for (size_t i = consumer + 1; i < e->n_done; i++)
+        h.last_reader &= !touches(e->done[i], buffer, false);
     bool only_reader = h.last_reader;
     for (size_t i = at + 1; i < consumer; i++)
-        only_reader &= !touches(e->launches[i], buffer, false);
+        only_reader &= !touches(e->done[i], buffer, false);
     h.only_consumer = only_reader && buffer->kind == KS_SYM_LOCAL;
     ks_vec_push(out, h);
 }
@@ -299,8 +299,8 @@ void ks_handovers_derive(const struct ks_mirror *m, struct ks_facts *f)
 {
     handover_vec found = {0};
     for (size_t e = 0; e < f->n_entries; e++) {
-        for (size_t c = 1; c < f->entries[e].n_launches; c++) {
-            const struct ks_launch *l = f->entries[e].launches[c];
+        for (size_t c = 1; c < f->entries[e].n_done; c++) {
+            const struct ks_launch *l = f->entries[e].done[c];
             for (size_t i = 0; l->kernel && i < l->n_args; i++) {
                 bool is_new = l->arg_buffers[i] != NULL;
                 for (size_t k = 0; k < i; k++)

@@ -7,15 +7,103 @@
 
 #include <ctype.h>
 
-struct found {
-    KS_VEC(const struct ks_node *) nodes;
+/* Host functions that launch are followed this deep, and to so many launches. */
+#define KS_MAX_HOST_DEPTH    4
+#define KS_MAX_LAUNCHES_DONE 256
+
+/* A host function whose body runs: the entry, or one that it calls. */
+struct frame {
+    const struct ks_function *function;
+    const struct frame *outer;  /* NULL: the entry */
+    const struct ks_node *call; /* in the outer one */
+    struct ks_expand expand;
+    int depth;
 };
+
+struct found_launch {
+    const struct ks_node *node;
+    const struct frame *frame;
+};
+
+struct found {
+    const struct ks_mirror *m;
+    const struct frame *frame;
+    KS_VEC(struct found_launch) launches;
+};
+
+static bool visit_launch(const struct ks_node *n, void *data);
+
+static bool is_host(const struct ks_function *f)
+{
+    return !f->node->header && !f->is_global && (!f->is_device || f->is_host);
+}
+
+static void search(struct found *found, const struct ks_function *fn, const struct frame *outer, const struct ks_node *call)
+{
+    struct ks_arena *arena = found->m->arena;
+    struct frame *frame = KS_ARENA_NEW(arena, struct frame);
+    *frame = (struct frame){.function = fn, .outer = outer, .call = call, .depth = outer ? outer->depth + 1 : 0};
+    struct ks_loop *loops;
+    size_t n_loops, n_bound = 0;
+    ks_loops_derive(found->m, fn, &loops, &n_loops);
+    struct ks_binding *bindings = KS_ARENA_ARRAY(arena, struct ks_binding, fn->n_params + 1);
+    for (size_t i = 0; call && i < fn->n_params && i < call->n_children; i++)
+        bindings[n_bound++] = (struct ks_binding){.param = fn->params[i], .arg = call->children[i]};
+    frame->expand = (struct ks_expand){.arena = arena,
+                                       .source = found->m->source,
+                                       .loops = loops,
+                                       .n_loops = n_loops,
+                                       .caller = outer ? &outer->expand : NULL,
+                                       .bindings = bindings,
+                                       .n_bindings = n_bound};
+    found->frame = frame;
+    ks_node_walk(fn->body, visit_launch, found);
+    found->frame = outer;
+}
+
+/* A function without a launch in it, or in what it calls, is not worth a frame. */
+struct reach {
+    const struct ks_mirror *m;
+    int depth;
+    bool launches;
+};
+
+static bool visit_reach(const struct ks_node *n, void *data)
+{
+    struct reach *r = data;
+    r->launches |= n->kind == KS_NODE_LAUNCH;
+    const struct ks_function *f = r->launches ? NULL : ks_mirror_callee(r->m, n);
+    if (f && is_host(f) && r->depth < KS_MAX_HOST_DEPTH) {
+        r->depth++;
+        ks_node_walk(f->body, visit_reach, r);
+        r->depth--;
+    }
+    return !r->launches;
+}
+
+static bool is_running(const struct frame *frame, const struct ks_function *f)
+{
+    for (; frame; frame = frame->outer) {
+        if (frame->function == f)
+            return true;
+    }
+    return false;
+}
 
 static bool visit_launch(const struct ks_node *n, void *data)
 {
-    struct found *f = data;
+    struct found *found = data;
+    if (found->launches.n >= KS_MAX_LAUNCHES_DONE)
+        return false;
     if (n->kind == KS_NODE_LAUNCH)
-        ks_vec_push(&f->nodes, n);
+        ks_vec_push(&found->launches, ((struct found_launch){.node = n, .frame = found->frame}));
+    const struct ks_function *f = ks_mirror_callee(found->m, n);
+    if (!f || !is_host(f) || found->frame->depth >= KS_MAX_HOST_DEPTH || is_running(found->frame, f))
+        return true;
+    struct reach r = {.m = found->m};
+    ks_node_walk(f->body, visit_reach, &r);
+    if (r.launches)
+        search(found, f, found->frame, n);
     return true;
 }
 
@@ -147,9 +235,19 @@ static void describe(const struct ks_mirror *m, const struct ks_facts *f, const 
     l->args = (const struct ks_node *const *)(n->children + 4);
     l->n_args = n->n_children - 4;
     describe_args(x, l);
-    for (const struct ks_node *p = n->parent; p; p = p->parent) {
-        l->conditional |= p->kind == KS_NODE_IF || p->kind == KS_NODE_SWITCH || p->kind == KS_NODE_CONDITIONAL;
-        l->in_loop |= p->kind == KS_NODE_FOR || p->kind == KS_NODE_WHILE || p->kind == KS_NODE_DO;
+}
+
+static void note_surroundings(const struct found_launch *found, struct ks_launch *l)
+{
+    const struct frame *frame = found->frame;
+    for (const struct ks_node *n = found->node; n; n = frame->call, frame = frame->outer) {
+        for (const struct ks_node *p = n->parent; p; p = p->parent) {
+            l->conditional |= p->kind == KS_NODE_IF || p->kind == KS_NODE_SWITCH || p->kind == KS_NODE_CONDITIONAL;
+            l->in_loop |= p->kind == KS_NODE_FOR || p->kind == KS_NODE_WHILE || p->kind == KS_NODE_DO;
+        }
+        l->call = frame->call ? frame->call : l->call;
+        if (!frame->outer)
+            break;
     }
 }
 
@@ -166,16 +264,18 @@ static void add_entry(const struct ks_mirror *m, struct ks_facts *f, const struc
                            .result = fn->result,
                            .takes_object = fn->takes_object,
                            .has_error = fn->has_error};
-    e->launches = KS_ARENA_ARRAY(m->arena, struct ks_launch *, found->nodes.n + 1);
-    struct ks_loop *loops;
-    size_t n_loops;
-    ks_loops_derive(m, fn, &loops, &n_loops);
-    struct ks_expand x = {.arena = m->arena, .source = m->source, .loops = loops, .n_loops = n_loops};
-    for (size_t i = 0; i < found->nodes.n; i++) {
-        struct ks_launch *l = &f->launches[f->n_launches++];
-        describe(m, f, &x, found->nodes.data[i], l);
+    e->launches = KS_ARENA_ARRAY(m->arena, struct ks_launch *, found->launches.n + 1);
+    e->done = KS_ARENA_ARRAY(m->arena, struct ks_launch *, found->launches.n + 1);
+    for (size_t i = 0; i < found->launches.n; i++) {
+        const struct found_launch *x = &found->launches.data[i];
+        bool own = !x->frame->outer;
+        struct ks_launch *l = own ? &f->launches[f->n_launches++] : KS_ARENA_NEW(m->arena, struct ks_launch);
+        describe(m, f, &x->frame->expand, x->node, l);
+        note_surroundings(x, l);
         l->entry = e;
-        e->launches[e->n_launches++] = l;
+        e->done[e->n_done++] = l;
+        if (own)
+            e->launches[e->n_launches++] = l;
     }
 }
 
@@ -185,14 +285,14 @@ void ks_launches_derive(const struct ks_mirror *m, struct ks_facts *f)
     for (int pass = 0; pass < 2; pass++) { /* count, then fill: entries and launches point at each other */
         for (size_t i = 0; i < m->n_functions; i++) {
             const struct ks_function *fn = &m->functions[i];
-            struct found found = {0};
-            if (!fn->node->header && !fn->is_global && (!fn->is_device || fn->is_host))
-                ks_node_walk(fn->body, visit_launch, &found);
-            if (pass == 0)
-                n_launches += found.nodes.n;
-            else if (found.nodes.n > 0)
+            struct found found = {.m = m};
+            if (is_host(fn))
+                search(&found, fn, NULL, NULL);
+            for (size_t k = 0; pass == 0 && k < found.launches.n; k++)
+                n_launches += !found.launches.data[k].frame->outer;
+            if (pass == 1 && found.launches.n > 0)
                 add_entry(m, f, fn, &found);
-            ks_vec_release(&found.nodes);
+            ks_vec_release(&found.launches);
         }
         if (pass == 0) {
             f->launches = KS_ARENA_ARRAY(m->arena, struct ks_launch, n_launches + 1);

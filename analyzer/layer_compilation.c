@@ -7,7 +7,6 @@
 #include "analyzer/poly.h"
 #include "base/str.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,29 +34,6 @@ static void add_pointers(struct ks_case *c)
     if (n)
         ks_case_add(c, "params_without_restrict", n, pointers > 1 && writes ? 0.1 : 0.05, first->decl,
                     "the compiler must assume that '%s' overlaps with what other pointers write", first->name);
-}
-
-/* "#pragma unroll 1" before the loop, preprocessor lines between them skipped. */
-static bool keeps_rolled(const struct ks_case *c, const struct ks_loop *l)
-{
-    const char *source = l->node->header ? l->node->header : c->facts->source;
-    size_t end = l->node->span.begin;
-    while (end > 0) {
-        while (end > 0 && isspace((unsigned char)source[end - 1]))
-            end--;
-        size_t begin = end;
-        while (begin > 0 && source[begin - 1] != '\n')
-            begin--;
-        size_t at = begin + strspn(source + begin, " \t");
-        if (source[at] != '#')
-            return false;
-        KS_AUTO_FREE char *line = ks_xstrndup(source + at, end - at);
-        const char *unroll = strstr(line, "pragma") ? strstr(line, "unroll") : NULL;
-        if (unroll)
-            return strtol(unroll + strcspn(unroll, "0123456789\0"), NULL, 10) == 1;
-        end = begin;
-    }
-    return false;
 }
 
 /* Does a variable other than a loop's occur in it? */
@@ -148,7 +124,7 @@ static void add_local_arrays(struct ks_case *c)
         bool unrolls = true;
         for (const struct ks_loop *l = a->loop; l; l = l->outer)
             unrolls &= !ks_poly_uses(&a->index, KS_VAR_LOOP, l->variable) ||
-                       (l->trip_count >= 0 && l->trip_count <= KS_UNROLL_TRIPS && !keeps_rolled(c, l));
+                       (l->trip_count >= 0 && l->trip_count <= KS_UNROLL_TRIPS && !l->kept_rolled);
         bool is_plain = a->index.known && !a->index.has_opaque && !uses_symbol(&a->index);
         if (a->space == KS_SPACE_LOCAL && !(is_plain && unrolls) && n++ == 0)
             first = a;
@@ -279,7 +255,7 @@ static void add_rolled(struct ks_case *c)
     const struct ks_loop *first = NULL;
     for (size_t i = 0; i < c->kernel->n_loops; i++) {
         const struct ks_loop *l = &c->kernel->loops[i];
-        if (!l->has_inner && keeps_rolled(c, l) && n++ == 0)
+        if (!l->has_inner && l->kept_rolled && n++ == 0)
             first = l;
     }
     if (!n)

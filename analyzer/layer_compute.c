@@ -27,9 +27,17 @@ static bool is_float(const struct ks_type *t)
 struct sources {
     const struct ks_kernel *k;
     const struct ks_symbol *first, *second;
+    const char *first_member; /* s.a[i] and s.b[i] are two arrays */
     bool moves, shared, half, bytes;
     int depth;
 };
+
+static const char *member_of(const struct ks_node *n)
+{
+    while (n && (n->kind == KS_NODE_SUBSCRIPT || n->kind == KS_NODE_PAREN) && n->n_children)
+        n = n->children[0];
+    return n && n->kind == KS_NODE_MEMBER ? n->name : "";
+}
 
 static bool visit_source(const struct ks_node *n, void *data)
 {
@@ -38,7 +46,9 @@ static bool visit_source(const struct ks_node *n, void *data)
         const struct ks_access *a = &s->k->accesses[i];
         if (a->node != n || a->call || !a->buffer || a->space == KS_SPACE_LOCAL)
             continue;
-        s->second = s->first && a->buffer != s->first ? a->buffer : s->second;
+        bool other = s->first && (a->buffer != s->first || !ks_streq(s->first_member, member_of(n)));
+        s->second = other ? a->buffer : s->second;
+        s->first_member = s->first ? s->first_member : member_of(n);
         s->first = s->first ? s->first : a->buffer;
         s->shared |= a->block_reuse || a->space == KS_SPACE_SHARED;
         enum ks_type_kind kind = a->element ? a->element->kind : KS_TYPE_OTHER;
@@ -106,8 +116,13 @@ const struct ks_loop *ks_case_matmul_loop(const struct ks_case *c, size_t *ret_n
 
 /* ---- single operations ---- */
 
+#define KS_MAX_CALL_DEPTH 6
+
 struct operations {
+    const struct ks_facts *facts;
     const struct ks_kernel *k;
+    const struct ks_node *call; /* in the kernel, of the function that is looked at; NULL: in the kernel itself */
+    int depth;
     int double_literals, divisions, int_divisions, special, half_ops, from_indices, functions;
     const struct ks_node *first_double, *first_division, *first_int_division, *first_special, *first_half, *first_index,
         *first_function;
@@ -179,6 +194,32 @@ static bool is_of_indices(const struct ks_node *call)
     return !o.from_memory && !call->has_value;
 }
 
+static bool visit_operation(const struct ks_node *n, void *data);
+
+/* A loop of the function that n is in. */
+static bool is_in_loop(const struct ks_node *n)
+{
+    for (; n; n = n->parent) {
+        if (n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO)
+            return true;
+    }
+    return false;
+}
+
+/* What a call does is done where the call stands. */
+static void follow_operations(struct operations *o, const struct ks_node *n)
+{
+    const struct ks_node *function = ks_facts_callee(o->facts, n);
+    if (!function || function->n_children == 0 || o->depth >= KS_MAX_CALL_DEPTH)
+        return;
+    const struct ks_node *outer = o->call;
+    o->call = outer ? outer : n;
+    o->depth++;
+    ks_node_walk(function->children[function->n_children - 1], visit_operation, o);
+    o->depth--;
+    o->call = outer;
+}
+
 static bool visit_operation(const struct ks_node *n, void *data)
 {
     struct operations *o = data;
@@ -193,10 +234,11 @@ static bool visit_operation(const struct ks_node *n, void *data)
         note(&o->half_ops, &o->first_half, n);
     if (n->kind == KS_NODE_CALL && n->name && ks_call_is_special(n->name)) {
         note(&o->functions, &o->first_function, n);
-        if (n->n_children && is_of_indices(n))
+        if (n->n_children && !o->call && is_of_indices(n))
             note(&o->from_indices, &o->first_index, n);
     }
-    if (!ks_loop_around(o->k->loops, o->k->n_loops, n))
+    follow_operations(o, n);
+    if (!ks_loop_around(o->k->loops, o->k->n_loops, o->call ? o->call : n) && !is_in_loop(n))
         return true;
     if (divides && is_float(n->type))
         note(&o->divisions, &o->first_division, n);
@@ -229,7 +271,7 @@ void ks_case_compute(struct ks_case *c)
         ks_case_add(c, "tensor_cores", 1.0, 0.0, NULL, "tensor cores are in use");
     if (product && half)
         ks_case_add(c, "half_inputs", 1.0, 0.0, product->node, "the multiplied arrays hold half-precision numbers");
-    struct operations o = {.k = c->kernel};
+    struct operations o = {.facts = c->facts, .k = c->kernel};
     ks_node_walk(c->kernel->body, visit_operation, &o);
     if (o.double_literals)
         ks_case_add(c, "double_literals", o.double_literals, 0.45, o.first_double,

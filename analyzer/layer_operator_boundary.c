@@ -7,9 +7,14 @@
 #include <math.h>
 
 struct host_calls {
-    const struct ks_node *allocation, *copy, *sync, *to_host; /* the first of each */
-    int allocations, copies, syncs, to_hosts;
+    const struct ks_facts *facts;
+    const struct ks_node *call; /* in the entry, of the function that is looked at; NULL: in the entry itself */
+    int depth;
+    const struct ks_node *allocation, *copy, *sync, *to_host, *on_device; /* the first of each, in the entry */
+    int allocations, copies, syncs, to_hosts, on_devices;
 };
+
+#define KS_MAX_HOST_DEPTH 4
 
 static bool is_any(const char *name, const char *const *list)
 {
@@ -20,24 +25,31 @@ static bool is_any(const char *name, const char *const *list)
     return false;
 }
 
+struct direction {
+    const char *name;
+    bool found;
+};
+
 static bool visit_direction(const struct ks_node *n, void *data)
 {
-    *(bool *)data |= n->kind == KS_NODE_DECL_REF && n->symbol && ks_streq(n->symbol->name, "cudaMemcpyDeviceToHost");
+    struct direction *d = data;
+    d->found |= n->kind == KS_NODE_DECL_REF && n->symbol && ks_streq(n->symbol->name, d->name);
     return true;
 }
 
-static bool goes_to_host(const struct ks_node *copy)
+static bool goes(const struct ks_node *copy, const char *direction)
 {
-    bool found = false;
-    ks_node_walk(copy, visit_direction, &found);
-    return found;
+    struct direction d = {.name = direction};
+    ks_node_walk(copy, visit_direction, &d);
+    return d.found;
 }
 
 /* A launch after the node, in the text or in the next turn of a loop around both. */
 static bool launch_follows(const struct ks_entry *e, const struct ks_node *n)
 {
-    for (size_t i = 0; i < e->n_launches; i++) {
-        if (e->launches[i]->node->span.begin > n->span.begin || e->launches[i]->in_loop)
+    for (size_t i = 0; i < e->n_done; i++) {
+        const struct ks_node *launch = e->done[i]->call ? e->done[i]->call : e->done[i]->node;
+        if (launch->span.begin > n->span.begin || e->done[i]->in_loop)
             return true;
     }
     return false;
@@ -53,14 +65,26 @@ static bool visit_host(const struct ks_node *n, void *data)
     struct host_calls *h = data;
     if (n->kind != KS_NODE_CALL || !n->name)
         return true;
+    const struct ks_node *at = h->call ? h->call : n;
     if (is_any(n->name, allocations) && !h->allocations++)
-        h->allocation = n;
+        h->allocation = at;
     if (is_any(n->name, copies) && !h->copies++)
-        h->copy = n;
-    if (is_any(n->name, copies) && goes_to_host(n) && !h->to_hosts++)
-        h->to_host = n;
+        h->copy = at;
+    if (is_any(n->name, copies) && goes(n, "cudaMemcpyDeviceToHost") && !h->to_hosts++)
+        h->to_host = at;
+    if (is_any(n->name, copies) && goes(n, "cudaMemcpyDeviceToDevice") && !h->on_devices++)
+        h->on_device = at;
     if (is_any(n->name, syncs) && !h->syncs++)
-        h->sync = n;
+        h->sync = at;
+    const struct ks_node *function = ks_facts_callee(h->facts, n);
+    if (function && h->depth < KS_MAX_HOST_DEPTH) {
+        const struct ks_node *outer = h->call;
+        h->call = at;
+        h->depth++;
+        ks_node_walk(function, visit_host, h);
+        h->depth--;
+        h->call = outer;
+    }
     return true;
 }
 
@@ -84,9 +108,9 @@ static int count_rereads(const struct ks_entry *e, const struct ks_symbol **ret_
     int n = 0;
     for (size_t p = 0; p < e->n_params; p++) {
         int readers = 0, writers = 0;
-        for (size_t i = 0; i < e->n_launches; i++) {
-            readers += launch_touches(e->launches[i], e->params[p], false);
-            writers += launch_touches(e->launches[i], e->params[p], true);
+        for (size_t i = 0; i < e->n_done; i++) {
+            readers += launch_touches(e->done[i], e->params[p], false);
+            writers += launch_touches(e->done[i], e->params[p], true);
         }
         if (readers >= 2 && writers == 0 && n++ == 0)
             *ret_first = e->params[p];
@@ -113,8 +137,8 @@ static double weight_of(const struct ks_launch *l, const struct ks_symbol *buffe
 static double handover_share(const struct ks_case *c)
 {
     double handed = 0.0, all = 0.0;
-    for (size_t i = 0; i < c->entry->n_launches; i++) {
-        const struct ks_launch *l = c->entry->launches[i];
+    for (size_t i = 0; i < c->entry->n_done; i++) {
+        const struct ks_launch *l = c->entry->done[i];
         struct ks_counters n;
         if (!l->kernel)
             continue;
@@ -207,12 +231,12 @@ void ks_case_operator_boundary(struct ks_case *c)
     const struct ks_entry *e = c->entry;
     size_t in_loop = 0;
     const struct ks_launch *looped = NULL;
-    for (size_t i = 0; i < e->n_launches; i++) {
-        if (e->launches[i]->in_loop && in_loop++ == 0)
-            looped = e->launches[i];
+    for (size_t i = 0; i < e->n_done; i++) {
+        if (e->done[i]->in_loop && in_loop++ == 0)
+            looped = e->done[i];
     }
-    ks_case_add(c, "launches", (double)e->n_launches, e->n_launches > 1 ? 0.06 : 0.0, e->launches[0]->node,
-                "%zu launch%s in one call", e->n_launches, e->n_launches == 1 ? "" : "es");
+    ks_case_add(c, "launches", (double)e->n_done, e->n_done > 1 ? 0.06 : 0.0, e->done[0]->node,
+                "%zu launch%s in one call", e->n_done, e->n_done == 1 ? "" : "es");
     add_handovers(c);
     add_roofline(c);
     if (in_loop)
@@ -225,12 +249,15 @@ void ks_case_operator_boundary(struct ks_case *c)
     if (rereads)
         ks_case_add(c, "input_rereads", rereads, 0.15, reread->decl, "'%s' is read from global memory by more than one launch",
                     reread->name);
-    struct host_calls h = {0};
+    struct host_calls h = {.facts = c->facts};
     ks_node_walk(e->node, visit_host, &h);
     if (h.allocations)
         ks_case_add(c, "allocations", h.allocations, 0.3, h.allocation, "device memory is allocated or freed in every call");
     if (h.copies)
         ks_case_add(c, "host_copies", h.copies, 0.1, h.copy, "the call copies or clears memory besides its launches");
+    if (h.on_device)
+        ks_case_add(c, "device_copies", h.on_devices, 1.0 - pow(0.5, fmin(h.on_devices, 3)), h.on_device,
+                    "a copy from device memory to device memory is a pass over the data that computes nothing");
     if (h.to_host && launch_follows(e, h.to_host))
         ks_case_add(c, "host_round_trips", h.to_hosts, 0.7, h.to_host,
                     "results come to the host here, and launches after them wait for what the host makes of them");
@@ -241,18 +268,20 @@ void ks_case_operator_boundary(struct ks_case *c)
         ks_case_add(c, "handover_bytes_ratio", share, share * 0.8, NULL,
                     "about %.0f %% of the bytes requested belong to buffers that one launch hands to another", share * 100.0);
     if (overhead > 0.0)
-        ks_case_add(c, "launch_overhead_ratio", overhead, e->n_launches > 1 || in_loop ? overhead : 0.0, NULL,
+        ks_case_add(c, "launch_overhead_ratio", overhead, e->n_done > 1 || in_loop ? overhead : 0.0, NULL,
                     "%.0f %% of the time is launch overhead", overhead * 100.0);
     if (!(overhead >= 0.0))
         return;
     /* one launch stays, and so do the bytes that are not handed over; a round trip costs about as much as two launches */
-    bool several = e->n_launches > 1 || in_loop;
+    bool several = e->n_done > 1 || in_loop;
     double left = (several ? 1.0 - overhead * (1.0 - 1.0 / fmax(launches_done(c), 2.0)) : 1.0) -
                   (share > 0.0 ? 0.8 * share * (1.0 - overhead) : 0.0);
     if (h.to_host && launch_follows(e, h.to_host))
         left *= 0.45;
     else if (h.allocations || h.syncs)
         left *= 0.6;
+    /* a copy moves as many bytes as a launch that does little with them */
+    left *= (double)e->n_done / ((double)e->n_done + h.on_devices);
     c->entry_share = 1.0 - ks_clamp(left, 0.02, 1.0);
     c->local_gain = 1.0 / ks_clamp(left, 0.05, 1.0);
 }

@@ -38,6 +38,39 @@ static void add_shape(struct ks_case *c)
                     "the grid has %lld block%s, whatever the size of the input", (long long)blocks, ks_plural_s(blocks));
 }
 
+#define KS_SHARED_PER_SM       233472
+#define KS_SHARED_OF_THE_BLOCK 1024 /* that the system takes */
+#define KS_WARPS_PER_SM        64
+
+/* Bytes of shared memory that a block takes; -1: not a constant. */
+static int64_t shared_bytes(const struct ks_case *c, const struct ks_launch *launch)
+{
+    int64_t sum = launch->shared_bytes && launch->shared_bytes->has_value ? launch->shared_bytes->value : 0;
+    for (size_t i = 0; i < c->kernel->n_shared; i++)
+        sum += c->kernel->shared[i].size_bytes > 0 ? c->kernel->shared[i].size_bytes : 0;
+    bool known = !launch->shared_bytes || launch->shared_bytes->has_value;
+    return known ? sum : -1;
+}
+
+/* Few warps fit where each block keeps much shared memory to itself.  With counters the occupancy itself is known. */
+static void add_shared_limit(struct ks_case *c)
+{
+    const struct ks_launch *launch = NULL;
+    for (size_t i = 0; i < c->facts->n_launches && !launch; i++)
+        launch = c->facts->launches[i].kernel == c->kernel ? &c->facts->launches[i] : NULL;
+    int64_t threads = c->kernel->block_dim[0] * c->kernel->block_dim[1] * c->kernel->block_dim[2];
+    int64_t bytes = launch ? shared_bytes(c, launch) : 0;
+    if (threads <= 0 || bytes <= 0)
+        return;
+    int64_t warps = KS_SHARED_PER_SM / (bytes + KS_SHARED_OF_THE_BLOCK) * ((threads + KS_WARP - 1) / KS_WARP);
+    double part = ks_clamp((double)warps / KS_WARPS_PER_SM, 0.0, 1.0);
+    bool measured = c->counters.warps_per_sm > 0.0;
+    if (part < 1.0)
+        ks_case_add(c, "shared_limited_occupancy", part, measured ? 0.0 : ks_clamp(0.6 * (0.75 - part), 0.0, 0.45), launch->node,
+                    "%lld bytes of shared memory a block leave room for %lld of %d warps", (long long)bytes, (long long)warps,
+                    KS_WARPS_PER_SM);
+}
+
 /* ---- work of one thread ---- */
 
 /* Elements that a thread writes to global memory; 0: not a constant. */
@@ -234,6 +267,7 @@ static bool visit_ways(const struct ks_node *n, void *data)
 void ks_case_parallel_decomposition(struct ks_case *c)
 {
     add_shape(c);
+    add_shared_limit(c);
     add_loops(c);
     struct guards g = {0};
     ks_node_walk(c->kernel->body, visit_guard, &g);

@@ -237,18 +237,62 @@ static void describe(struct ks_loop *l, const struct ks_expand *x)
     l->shrink = geometric_factor(l) > 0 ? geometric_factor(l) : 0;
 }
 
-/* The text before the loop ends with an unroll pragma. */
-static bool has_unroll_pragma(const struct ks_mirror *m, const struct ks_node *loop)
+enum unroll { UNROLL_UNSAID, UNROLL_SAID, UNROLL_NEVER };
+
+/* The text, a line with a pragma in it, says to unroll, or to unroll by one. */
+static enum unroll unroll_in(const char *text, size_t len)
+{
+    const char *pragma = memmem(text, len, "pragma", 6), *end = text + len; /* _Pragma too */
+    pragma = pragma ? pragma : memmem(text, len, "Pragma", 6);
+    const char *unroll = pragma ? memmem(pragma, (size_t)(end - pragma), "unroll", 6) : NULL;
+    if (!unroll)
+        return UNROLL_UNSAID;
+    for (unroll += 6; unroll < end && (*unroll == ' ' || *unroll == '\t' || *unroll == '(');)
+        unroll++;
+    bool one = unroll < end && *unroll == '1' && (unroll + 1 == end || !isalnum((unsigned char)unroll[1]));
+    return one ? UNROLL_NEVER : UNROLL_SAID;
+}
+
+/* The last definition of a macro before `end`; what it says of unrolling. */
+static enum unroll unroll_of_macro(const char *source, size_t end, const char *name, size_t name_len)
+{
+    static const char define[] = "define";
+    enum unroll said = UNROLL_UNSAID;
+    for (const char *at = source; (at = memmem(at, (size_t)(source + end - at), define, sizeof define - 1)) != NULL;) {
+        at += sizeof define - 1;
+        const char *word = at + strspn(at, " \t");
+        size_t rest = (size_t)(source + end - word);
+        if (rest <= name_len || strncmp(word, name, name_len) != 0 || !isspace((unsigned char)word[name_len]))
+            continue;
+        const char *eol = memchr(word, '\n', rest);
+        said = unroll_in(word, eol ? (size_t)(eol - word) : rest);
+    }
+    return said;
+}
+
+/* What stands before the loop: a pragma, other preprocessor lines between them skipped, _Pragma, or a macro that is one. */
+static enum unroll unroll_before(const struct ks_mirror *m, const struct ks_node *loop)
 {
     const char *source = loop->header ? loop->header : m->source;
-    size_t end = loop->span.begin;
-    while (end > 0 && isspace((unsigned char)source[end - 1]))
-        end--;
-    size_t begin = end;
-    while (begin > 0 && source[begin - 1] != '\n')
-        begin--;
-    const char *line = ks_arena_strndup(m->arena, source + begin, end - begin);
-    return strstr(line, "#pragma") && strstr(line, "unroll");
+    for (size_t end = loop->span.begin, begin; end > 0; end = begin) {
+        while (end > 0 && isspace((unsigned char)source[end - 1]))
+            end--;
+        for (begin = end; begin > 0 && source[begin - 1] != '\n';)
+            begin--;
+        size_t first = begin + strspn(source + begin, " \t");
+        enum unroll said = unroll_in(source + first, end - first);
+        bool directive = source[first] == '#';
+        if (said != UNROLL_UNSAID && (directive || source[end - 1] == ')'))
+            return said;
+        size_t word = end;
+        while (word > begin && (isalnum((unsigned char)source[word - 1]) || source[word - 1] == '_'))
+            word--;
+        if (!directive && end - word > 4 && isupper((unsigned char)source[word]))
+            return unroll_of_macro(source, word, source + word, end - word);
+        if (!directive)
+            return UNROLL_UNSAID;
+    }
+    return UNROLL_UNSAID;
 }
 
 void ks_loops_derive(const struct ks_mirror *m, const struct ks_function *f, struct ks_loop **ret, size_t *ret_n)
@@ -264,7 +308,9 @@ void ks_loops_derive(const struct ks_mirror *m, const struct ks_function *f, str
         struct ks_loop *l = &loops[i];
         l->outer = ks_loop_around(loops, i, l->node);
         l->depth = l->outer ? l->outer->depth + 1 : 0;
-        l->unroll_pragma = has_unroll_pragma(m, l->node);
+        enum unroll said = unroll_before(m, l->node);
+        l->unroll_pragma = said != UNROLL_UNSAID;
+        l->kept_rolled = said == UNROLL_NEVER;
         for (size_t k = 0; k < i; k++)
             loops[k].has_inner |= is_inside(l->node, loops[k].node);
         struct ks_expand x = {.arena = m->arena, .source = m->source, .loops = loops, .n_loops = i};

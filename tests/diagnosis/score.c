@@ -78,6 +78,7 @@ static enum ks_code diagnose(const struct options *o, const char *path, const ch
                                    .n_words = 1,
                                    .cuda_path = KSCC_CUDA_ROOT,
                                    .toolkit_version = "13.0.88",
+                                   .user_headers = true,
                                    .shim_dir = KSCC_SOURCE_DIR "/analyzer/shim"};
     enum ks_code code = ks_facts_parse(path, ks_str_cstr(&text), text.len, &opt, &arena, &diags, &facts, err);
     if (code == KS_OK) {
