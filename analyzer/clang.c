@@ -300,8 +300,9 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
         return CXChildVisit_Continue;
     if (!clang_File_isEqual(file, ctx->c->main_file)) {
         note_candidate(ctx, cursor, file);
-        bool opens = (k == CXCursor_Namespace || k == CXCursor_LinkageSpec || k == CXCursor_StructDecl || k == CXCursor_ClassDecl) &&
-                     ctx->headers.n && is_users(ctx, cursor, file);
+        bool opens =
+            (k == CXCursor_Namespace || k == CXCursor_LinkageSpec || k == CXCursor_StructDecl || k == CXCursor_ClassDecl) &&
+            ctx->headers.n && is_users(ctx, cursor, file);
         return opens ? CXChildVisit_Recurse : CXChildVisit_Continue;
     }
     if (k == CXCursor_FunctionDecl || k == CXCursor_FunctionTemplate || k == CXCursor_CXXMethod) {
@@ -493,8 +494,9 @@ static enum CXErrorCode parse_once(CXIndex index, const char *path, const struct
     }
     const char *const *argv = (const char *const *)words.v;
     *ret = (struct parsed){.action = clang_IndexAction_create(index)};
-    int rc = clang_indexSourceFile(ret->action, NULL, &none, sizeof none, CXIndexOpt_SkipParsedBodiesInSession, path, argv,
-                                   (int)words.n, NULL, 0, &ret->tu, CXTranslationUnit_KeepGoing);
+    int rc = clang_indexSourceFile(ret->action, NULL, &none, sizeof none,
+                                   CXIndexOpt_SkipParsedBodiesInSession | CXIndexOpt_IndexImplicitTemplateInstantiations, path,
+                                   argv, (int)words.n, NULL, 0, &ret->tu, CXTranslationUnit_KeepGoing);
     if (rc != CXError_Success || !ret->tu || !is_cut_short(ret->tu))
         return (enum CXErrorCode)rc;
     parsed_release(ret);

@@ -128,7 +128,8 @@ static struct ks_node *convert_operator_call(struct ks_conv *c, CXCursor cursor,
         n->name = n->callee && n->callee->name ? n->callee->name : "";
         ks_conv_adopt(c, n, operands.data + 1, operands.n - 1);
         CXCursor function = clang_getCursorReferenced(cursor);
-        if (clang_getCursorKind(function) == CXCursor_CXXMethod && clang_getCursorKind(clang_getCursorSemanticParent(function)) != CXCursor_LambdaExpr &&
+        if (clang_getCursorKind(function) == CXCursor_CXXMethod &&
+            clang_getCursorKind(clang_getCursorSemanticParent(function)) != CXCursor_LambdaExpr &&
             !clang_Location_isInSystemHeader(clang_getCursorLocation(function))) {
             n->symbol = ks_conv_symbol(c, function);
             note_instance(c, function);

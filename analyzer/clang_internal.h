@@ -18,7 +18,7 @@ struct ks_conv {
     size_t source_len;
     CXFile main_file;
     const char *header; /* `source`, when that is the text of a header; NULL: the unit's */
-    void *types; /* tsearch() trees */
+    void *types;        /* tsearch() trees */
     void *symbols;
     ks_cursors instances; /* of templates, that converted calls and launches name; each once */
     bool in_template;

@@ -333,8 +333,11 @@ static struct ks_node *convert_reference(struct ks_conv *c, CXCursor cursor, str
     struct ks_node *n = ks_conv_new(c, cursor, KS_NODE_DECL_REF, parent);
     n->name = ks_conv_string(c, clang_getCursorSpelling(cursor));
     n->children = KS_ARENA_ARRAY(c->arena, struct ks_node *, 1);
-    if (clang_Cursor_isNull(decl))
+    if (clang_Cursor_isNull(decl)) {
+        if (!c->in_template) /* a template's parameter in an instance is the value that it has there */
+            set_evaluated(n, cursor);
         return n;
+    }
     n->symbol = ks_conv_symbol(c, decl);
     if (n->symbol->has_value) {
         n->has_value = true;

@@ -28,7 +28,8 @@ static struct ks_poly opaque(struct ks_expand *x, const struct ks_node *n)
 {
     if (!is_integer(n->type))
         return ks_poly_unknown();
-    const char *text = ks_arena_strndup(x->arena, (n->header ? n->header : x->source) + n->span.begin, n->span.end - n->span.begin);
+    const char *text =
+        ks_arena_strndup(x->arena, (n->header ? n->header : x->source) + n->span.begin, n->span.end - n->span.begin);
     struct ks_var v = {.kind = KS_VAR_OPAQUE, .node = n, .text = text, .thread_mask = ks_node_thread_mask(n)};
     return ks_poly_var(x->arena, v);
 }

@@ -132,6 +132,9 @@ static void add_local_arrays(struct ks_case *c)
     if (!n)
         return;
     bool measured = c->counters.local_requests >= 0.0, happens = c->counters.local_requests > 0.0;
+    double insts = 3.0 * c->counters.local_requests / c->counters.warp_insts; /* a local access, and what finds its address */
+    if (insts > 0.0)
+        c->handicap = fmax(c->handicap, ks_clamp(insts, 0.0, 0.5));
     ks_case_add(c, "local_array_indices", n, measured ? happens ? 0.6 : 0.0 : 0.5, first->node,
                 "'%s' is indexed by values known only at run time, so it lies in local memory and not in registers",
                 first->buffer ? first->buffer->name : "an array");

@@ -81,6 +81,22 @@ static void add_strides(struct ks_case *c)
                     "which element of '%s' a lane touches comes from data or a division", first_irregular->buffer->name);
 }
 
+/* The constant cache gives a warp one address at a time. */
+static void add_constant_indices(struct ks_case *c)
+{
+    int n = 0;
+    const struct ks_access *first = NULL;
+    for (size_t i = 0; i < c->kernel->n_accesses; i++) {
+        const struct ks_access *a = &c->kernel->accesses[i];
+        if (a->space == KS_SPACE_CONSTANT && a->buffer && a->stride != KS_STRIDE_UNIFORM && n++ == 0)
+            first = a;
+    }
+    if (n)
+        ks_case_add(c, "constant_lane_indices", n, 0.45, first->node,
+                    "the lanes of a warp read different places of '%s' in constant memory, which come one after the other",
+                    first->buffer->name);
+}
+
 static void add_structures(struct ks_case *c)
 {
     int n = 0;
@@ -192,6 +208,7 @@ static void add_conflicts(struct ks_case *c)
 void ks_case_memory_access(struct ks_case *c)
 {
     add_strides(c);
+    add_constant_indices(c);
     add_structures(c);
     add_widths(c);
     add_conflicts(c);

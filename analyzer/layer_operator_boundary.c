@@ -235,8 +235,8 @@ void ks_case_operator_boundary(struct ks_case *c)
         if (e->done[i]->in_loop && in_loop++ == 0)
             looped = e->done[i];
     }
-    ks_case_add(c, "launches", (double)e->n_done, e->n_done > 1 ? 0.06 : 0.0, e->done[0]->node,
-                "%zu launch%s in one call", e->n_done, e->n_done == 1 ? "" : "es");
+    ks_case_add(c, "launches", (double)e->n_done, e->n_done > 1 ? 0.06 : 0.0, e->done[0]->node, "%zu launch%s in one call",
+                e->n_done, e->n_done == 1 ? "" : "es");
     add_handovers(c);
     add_roofline(c);
     if (in_loop)

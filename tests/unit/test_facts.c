@@ -299,6 +299,63 @@ TEST(lanes_of_a_warp_are_told_from_its_number)
     unit_release(&u);
 }
 
+/* Templates are known by the instance that is launched, member functions and pointers in objects are followed, and who calls a
+ * function that launches is an entry. */
+static const char generic[] =
+    "#include <cooperative_groups.h>\n"
+    "namespace cg = cooperative_groups;\n"
+    "#define ROLLED _Pragma(\"unroll 1\")\n"
+    "template <class T, int N> struct part { const T *data; T kept[N];\n"
+    "    __device__ T get(int t, int k) const { return data[t * N + k]; }\n"
+    "    __device__ void keep(int k, T v) { kept[k & (N - 1)] = v; } };\n"
+    "template <class T, int N> __global__ void walk(part<T, N> p, T *out) {\n"
+    "    part<T, N> own = p;\n"
+    "    int t = cg::this_grid().thread_rank();\n"
+    "    for (int k = 0; k < N; ++k) { own.keep(k, p.get(t, k)); }\n"
+    "    ROLLED\n"
+    "    for (int k = 0; k < 4; ++k) out[t] += T(k);\n"
+    "}\n"
+    "template <class T> static void launch(const T *in, T *out, int n) { part<T, 8> p = {in}; walk<T, 8><<<n, 128>>>(p, out); }\n"
+    "static void both(const float *in, float *mid, float *out, int n) { launch(in, mid, n); launch(in, mid, n); }\n"
+    "void entry(const float *in, float *mid, float *out, int n) { for (int i = 0; i < 3; i++) both(in, mid, out, n); }\n";
+
+TEST(templates_members_and_called_host_functions_are_followed)
+{
+    struct unit g;
+    unit_parse(&g, generic);
+    CHECK_INT(g.code, KS_OK);
+    CHECK_INT(g.diags.n, 0);
+    const struct ks_kernel *k = g.facts ? ks_facts_kernel(g.facts, "walk") : NULL;
+    if (!k)
+        return;
+    const struct ks_access *read = NULL, *kept = NULL, *out = NULL;
+    for (size_t i = 0; i < k->n_accesses; i++) {
+        const char *name = k->accesses[i].buffer ? k->accesses[i].buffer->name : "";
+        read = ks_streq(name, "data") ? &k->accesses[i] : read;
+        kept = ks_streq(name, "kept") ? &k->accesses[i] : kept;
+        out = ks_streq(name, "out") ? &k->accesses[i] : out;
+    }
+    CHECK(k->is_template && read && kept && out);
+    if (!read || !kept || !out)
+        return;
+    CHECK_INT(read->space, KS_SPACE_GLOBAL);
+    CHECK_INT(read->stride, KS_STRIDE_CONSTANT);
+    CHECK_INT(read->lane_stride_elem, 8);
+    CHECK_INT(kept->space, KS_SPACE_LOCAL);
+    CHECK_INT(out->stride, KS_STRIDE_UNIT);
+    CHECK_INT(k->n_loops, 2);
+    CHECK_INT(k->loops[0].trip_count, 8);
+    CHECK(!k->loops[0].kept_rolled && k->loops[1].kept_rolled);
+    const struct ks_entry *e = ks_facts_entry(g.facts, "entry", NULL);
+    CHECK(e && e->n_launches == 0 && e->n_done == 2);
+    if (!e || e->n_done != 2)
+        return;
+    CHECK(e->done[0]->kernel == k && e->done[0]->in_loop && e->done[0]->call);
+    CHECK_STR(e->done[1]->arg_buffers[1] ? e->done[1]->arg_buffers[1]->name : "", "mid");
+    CHECK_STR(poly_text(&e->done[1]->grid_dims[0]), "n");
+    unit_release(&g);
+}
+
 TEST(elementwise_needs_equal_indices_and_guards)
 {
     unit_parse(&u, "__global__ void w(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n"
