@@ -164,12 +164,26 @@ static bool read_recording(struct pipeline *p)
 
 /* ---- store ---------------------------------------------------------------------------------------------------------- */
 
+/* A build that only looks up makes no store. */
+static bool may_search(const struct pipeline *p)
+{
+    const char *where;
+    for (size_t i = 0; i < p->n_contracts; i++)
+        if (ks_policies_of(&p->policies, p->contracts[i].entry, &where) == KS_POLICY_EXPLORE)
+            return true;
+    return false;
+}
+
 static bool open_store(struct pipeline *p)
 {
     struct ks_err err;
     KS_AUTO_STR struct ks_str dir = KS_STR_INIT;
     ks_store_dir_of(p->unit.settings, p->unit.path, &dir);
-    enum ks_code code = ks_store_open(ks_str_cstr(&dir), &p->store, &err);
+    enum ks_code code = KS_OK;
+    if (may_search(p) || ks_file_exists(ks_str_cstr(&dir)))
+        code = ks_store_open(ks_str_cstr(&dir), &p->store, &err);
+    else
+        ks_store_open_none(ks_str_cstr(&dir), &p->store);
     if (code != KS_OK) {
         struct ks_err none;
         bool readable = ks_store_open_existing(ks_str_cstr(&dir), &p->read_only, &none) == KS_OK;

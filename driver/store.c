@@ -76,13 +76,18 @@ enum ks_code ks_store_open_temporary(struct ks_store *ret, struct ks_err *err)
     return KS_OK;
 }
 
+void ks_store_open_none(const char *dir, struct ks_store *ret)
+{
+    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .scratch_fd = -1};
+}
+
 enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str objects = KS_STR_INIT;
     ks_path_join(&objects, dir, "objects");
     if (!ks_file_exists(ks_str_cstr(&objects)))
         return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find a store in '%s' (--kscc-dir=DIR names it)", dir);
-    *ret = (struct ks_store){.dir = ks_xstrdup(dir), .scratch_fd = -1};
+    ks_store_open_none(dir, ret);
     return KS_OK;
 }
 

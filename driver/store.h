@@ -28,6 +28,8 @@ struct ks_store {
 KS_NODISCARD enum ks_code ks_store_open(const char *dir, struct ks_store *ret, struct ks_err *err);
 /* A store that lives as long as this process. */
 KS_NODISCARD enum ks_code ks_store_open_temporary(struct ks_store *ret, struct ks_err *err);
+/* One that nobody has made yet, to look things up in: nothing is there, and nothing may be written. */
+void ks_store_open_none(const char *dir, struct ks_store *ret);
 /* An existing one, for the commands.  Errors: KS_ERR_NOT_FOUND. */
 KS_NODISCARD enum ks_code ks_store_open_existing(const char *dir, struct ks_store *ret, struct ks_err *err);
 void ks_store_close(struct ks_store *s);

@@ -4,6 +4,7 @@ unit; good_candidate 1
 CI=true agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_status 0
 expect_err "no approved certificate in '.kscc' and the policy is 'approved'"
+expect_no_file .kscc # a build that only looks up leaves the tree as it was
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
 expect_err "emitted unit.o"
 CI=true agent --kscc-agent=file:cand -c unit.cu -o unit.o
