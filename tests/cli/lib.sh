@@ -130,7 +130,7 @@ endpoint() {
   python3 "$SRC/tests/agents/endpoint.py" "$SRC/tests/agents/$1.py" port requests.log <endpoint.in >endpoint.out 2>&1 &
   endpoint_pid=$!
   exec 7>endpoint.in
-  for i in $(seq 300); do [ -s port ] && break; sleep 0.1; done
+  for i in $(seq 1200); do [ -s port ] && break; sleep 0.1; done
   [ -s port ] || { fail "the endpoint does not start"; cat endpoint.out; }
   export KSCC_ENDPOINT=http://127.0.0.1:$(cat port) KSCC_MODEL=test KSCC_AGENT=http no_proxy=127.0.0.1
 }
@@ -163,7 +163,7 @@ PermitRootLogin yes
 SetEnv XDG_CACHE_HOME=${1:-$PWD/there/cache} TMPDIR=$PWD/there/tmp
 F
     $server -D -e -f "$PWD/ssh/sshd_config" 2>ssh/sshd.log & sshd_pid=$!
-    for j in $(seq 50); do grep -q 'Server listening' ssh/sshd.log && break 2; kill -0 $sshd_pid 2>/dev/null || break; sleep 0.1; done
+    for j in $(seq 1200); do grep -q 'Server listening' ssh/sshd.log && break 2; kill -0 $sshd_pid 2>/dev/null || break; sleep 0.1; done
   done
   echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 ssh/host.pub)" >ssh/known
   printf 'Host box\n  HostName 127.0.0.1\n  Port %s\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n' \
@@ -221,10 +221,10 @@ NodeName=n[1-$1] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((po
 PartitionName=p Nodes=n[1-$1] Default=YES MaxTime=INFINITE State=UP
 F
   export SLURM_CONF=$PWD/slurm/slurm.conf
-  for i in $(seq 50); do [ -S "$slurm_run/munge" ] && break; sleep 0.1; done
+  for i in $(seq 600); do [ -S "$slurm_run/munge" ] && break; sleep 0.1; done
   slurmctld -D >slurm/ctld.log 2>&1 & slurm_pids="$slurm_pids $!"
   for i in $(seq "$1"); do slurm_node "$i"; done
-  for i in $(seq 150); do [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" = "$1" ] && return; sleep 0.1; done
+  for i in $(seq 600); do [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" = "$1" ] && return; sleep 0.1; done
   fail "the cluster does not come up: $(sinfo 2>&1; tail -n 3 slurm/ctld.log slurm/n1.log)"
 }
 slurm_node() { mkdir -p "slurm/spool-n$1"; slurmd -D -N "n$1" >>"slurm/n$1.log" 2>&1 & echo $! >"slurm/n$1.pid"; }

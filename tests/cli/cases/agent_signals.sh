@@ -1,11 +1,11 @@
 # With an agent asked for, the baseline's compilation ends by a signal as nvcc's does, alone or in its group, and nothing lives on.
 light
 echo '__global__ void k(float *p) { *p = 1; }' >a.cu
-# a host compiler that is busy for a while, once: at the last compilation, or at the first look at the source, which costs less (nvcc
-# asks it for its properties before, another way)
+# a host compiler that is busy until it is let go on, once: at the last compilation, or at the first look at the source, which costs
+# less (nvcc asks it for its properties before, another way)
 mkdir host
 for c in gcc g++; do
-  printf '#!/bin/sh\ncase " $* " in *"$STALL"*) [ -e "$WORK/started" ] || { : >"$WORK/started"; sleep 2; } ;; esac\nexec /usr/bin/%s "$@"\n' $c >host/$c
+  printf '#!/bin/sh\ncase " $* " in *"$STALL"*) [ -e "$WORK/started" ] || { : >"$WORK/started"; for i in $(seq 1200); do [ ! -e "$WORK/sent" ] || break; sleep 0.05; done; } ;; esac\nexec /usr/bin/%s "$@"\n' $c >host/$c
   chmod +x host/$c
 done
 # ended FOLDER WHO SIGNAL COMMAND...: sends the signal while the host compiler is busy; prints how the command ended
@@ -16,8 +16,9 @@ ended() {
   STALL=$STALL WORK=$work TMPDIR=$work/tmp setsid env --default-signal=INT,QUIT "$@" -ccbin "$PWD/host" >/dev/null 2>&1 </dev/null & local p=$!
   local i; for i in $(seq 3000); do [ -e "$work/started" ] && break; sleep 0.02; done
   if [ "$who" = group ]; then kill -"$signal" -- -$p; else kill -"$signal" $p; fi
+  case $who$signal in *WINCH | processINT | processQUIT) : >"$work/sent" ;; esac # the compiler lives on
   wait $p 2>/dev/null; local st=$?
-  for i in $(seq 250); do pgrep -g $p -x nvcc >/dev/null || break; sleep 0.02; done
+  for i in $(seq 1500); do pgrep -g $p -x nvcc >/dev/null || break; sleep 0.02; done
   local alive=gone; pgrep -g $p -x nvcc >/dev/null && alive=lives
   kill -KILL -- -$p 2>/dev/null
   while pgrep -g $p -r R,S,D,T >/dev/null; do sleep 0.02; done

@@ -102,20 +102,22 @@ expect_no_file /tmp/kscc-planted-by-a-test
 expect_same unit.cu orig.cu
 
 # ---- one that never ends, one that forks for ever, one whose children hide: bounded, and nothing is left behind
-printf '#!/bin/bash\ntrap "" TERM INT HUP\nwhile :; do sleep 98761; done\n' >stays.sh; preset stays 3
+printf '#!/bin/bash\ntrap "" TERM INT HUP\nwhile :; do sleep 98761.%s; done\n' $$ >stays.sh; preset stays 3
 build stays
 expect_status 0
 expect_err 'its time was up'
-printf '#!/bin/bash\nwhile :; do setsid sleep 98762 & done\n' >forks.sh; preset forks 60
+printf '#!/bin/bash\nwhile :; do setsid sleep 98762.%s & done\n' $$ >forks.sh; preset forks 60
 build forks
 expect_status 0
 expect_err 'too many processes'
-printf '#!/bin/bash\nsetsid nohup sleep 98763 >/dev/null 2>&1 &\nyes | head -c 50000000\nexit 3\n' >hides.sh; preset hides 60
+printf '#!/bin/bash\nsetsid nohup sleep 98763.%s >/dev/null 2>&1 &\nyes | head -c 50000000\nexit 3\n' $$ >hides.sh; preset hides 60
 build hides
 expect_status 0
 expect_err 'exited with status 3'
-sleep 0.5
-for n in 98761 98762 98763; do ! pgrep -f "sleep $n" >/dev/null || fail "left behind: sleep $n"; done
+for n in 98761 98762 98763; do
+  for i in $(seq 300); do pgrep -f "sleep $n.$$" >/dev/null || break; sleep 0.1; done
+  ! pgrep -f "sleep $n.$$" >/dev/null || fail "left behind: sleep $n.$$"
+done
 
 # ---- presets: those that come along are well formed; wrong ones are said
 for p in "$SRC"/rewriter/presets/*.json; do

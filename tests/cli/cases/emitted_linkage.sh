@@ -1,5 +1,6 @@
 # Entries of every linkage, called by their own unit as well: each caller inside the proved domain gets the candidate, every other the
 # original, whatever the compiler inlines.
+export KSCC_KEPT=off # not about objects kept for later builds
 contract() { printf '// kscc: entry %s\n// kscc: dims  n=1..4096\n// kscc: in    x : float[n] ~ normal(0,1)\n// kscc: out   y : float[n] rtol=1e-5 atol=1e-5\n// kscc: time  n=4096\n' "$1"; }
 kernels() {
   cat <<'F'
@@ -77,7 +78,7 @@ sed -e 's/extern "C" void scale_shift.*/void call(int which, const float *x, flo
 echo 'int main() { for (int i = 0; i < COUNT; i++) printf("%d %s %s %s\n", i, side(i, 1000, 0), side(i, 5000, 0), side(i, 1000, 1)); return 0; }' >>sides.cu
 sides() { # sides COUNT OBJECT FLAGS...: links and runs
   local count=$1 object=$2; shift 2
-  run "$REAL_NVCC" "-DCOUNT=$count" "$@" -cudart shared sides.cu "$object" -o program
+  run "$REAL_NVCC" -std=c++14 "-DCOUNT=$count" "$@" -cudart shared sides.cu "$object" -o program
   expect_status 0
   run timeout 120 env LD_PRELOAD="$PROGRAM_PRELOAD" "$KSCC" run --kscc-device=emulated:sm_90a -- ./program
   expect_status 0

@@ -18,7 +18,7 @@ F
 chmod +x bin/*
 export PATH=$PWD/bin:$PATH PIDS=$PWD/pids
 
-begun() { for i in $(seq 300); do [ -s pids ] && [ "$(wc -l <pids)" = 2 ] && return; sleep 0.1; done; fail "the searches did not begin"; }
+begun() { for i in $(seq 3000); do [ -s pids ] && [ "$(wc -l <pids)" = 2 ] && return; sleep 0.1; done; fail "the searches did not begin"; }
 # alive: some process of the searches is there, and not a zombie that nobody waits for
 alive() {
   local p
@@ -27,7 +27,7 @@ alive() {
   done
   return 1
 }
-gone() { for i in $(seq 100); do alive || return 0; sleep 0.1; done; fail "$1: still there"; for p in $(cat pids); do kill -KILL "$p"; done; }
+gone() { for i in $(seq 600); do alive || return 0; sleep 0.1; done; fail "$1: still there"; for p in $(cat pids); do kill -KILL "$p"; done; }
 
 # end_by SIGNAL STATUS
 end_by() {

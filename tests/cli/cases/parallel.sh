@@ -40,7 +40,7 @@ for i in $(seq 3000); do [ "$(grep -c '^kscc: hypothesis' err)" -ge 2 ] && break
 kill -STOP "$(pgrep -P $pid -x kscc-core | tail -1)"
 for i in $(seq 3000); do [ "$(cat .kscc/objects/*/journal.jsonl 2>/dev/null | wc -l)" -ge 1 ] && break; sleep 0.05; done
 kill -KILL $pid; wait $pid 2>/dev/null
-for i in $(seq 100); do pgrep -f "kscc-core.*$PWD/" >/dev/null || break; sleep 0.1; done
+for i in $(seq 600); do pgrep -f "kscc-core.*$PWD/" >/dev/null || break; sleep 0.1; done
 agent --kscc-devices=2 --kscc-ask=off -c unit.cu -o unit.o
 expect_status 0
 expect_err "resuming: 1 verdict"

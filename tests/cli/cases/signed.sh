@@ -86,7 +86,7 @@ fi
 # ---- one at a time -----------------------------------------------------------------------------------------------------------
 exec 8>".kscc/locks/$key"; flock 8
 "$KSCC" approve --no-kept --sign=alice "$key" >out 2>err </dev/null 8>&- & waits=$!
-for i in $(seq 100); do grep -q 'waiting: another kscc is at work on the same key' err && break; sleep 0.1; done
+for i in $(seq 3000); do grep -q 'waiting: another kscc is at work on the same key' err && break; sleep 0.1; done
 expect_err "waiting: another kscc is at work on the same key"
 expect_no_file "$(key_dir)approved.json"
 exec 8>&-; wait $waits || fail "it does not approve when the lock is free"

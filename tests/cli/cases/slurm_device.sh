@@ -7,7 +7,7 @@ export XDG_CACHE_HOME=$PWD/cache TMPDIR=$PWD/tmp # a runner that is killed leave
 mkdir -p tmp cache/kscc/devices
 queue_empty() {
   local i
-  for i in $(seq 150); do [ -z "$(squeue -h -o %A)" ] && [ -z "$(ls -d cache/kscc/slurm/trial.* 2>/dev/null)" ] && return; sleep 0.1; done
+  for i in $(seq 600); do [ -z "$(squeue -h -o %A)" ] && [ -z "$(ls -d cache/kscc/slurm/trial.* 2>/dev/null)" ] && return; sleep 0.1; done
   fail "left behind: $(squeue -h) $(ls -d cache/kscc/slurm/trial.*)"
 }
 clustered() { timeout 300 "$KSCC" -O-agent --kscc-device=slurm:partition=p,emulated --kscc-agent=file:cand "$@" </dev/null; }

@@ -2,7 +2,7 @@
 # left there; two builds side by side.
 light
 sshd_start
-nothing_left() { local i; for i in $(seq 300); do [ -z "$(ls there/tmp)" ] && return; sleep 0.1; done; fail "left behind: $(ls there/tmp)"; }
+nothing_left() { local i; for i in $(seq 600); do [ -z "$(ls there/tmp)" ] && return; sleep 0.1; done; fail "left behind: $(ls there/tmp)"; }
 unit; good_candidate 2; candidate 1 'compute 1.5 answers wrongly' 'if (i < n) y[i] = 1;'
 candidate 3 'memory-access 1.5 reads behind the end' 'y[i] = x[i + n] * 3.0f + 1.0f;'
 agent --kscc-agent=file:cand --kscc-dir=near -c unit.cu -o near.o

@@ -18,7 +18,7 @@ expect_err "trial 5 (5.cu): accepted"
 expect_err "emitted drop.o"
 [ "$(grep '"phase":"trial"' drop/objects/*/journal.jsonl | sort -u | wc -l)" = 5 ] || fail "verdicts that are not different"
 [ "$(grep -c '"phase":"trial"' drop/objects/*/journal.jsonl)" = 5 ] || fail "$(grep -c '"phase":"trial"' drop/objects/*/journal.jsonl) verdicts"
-for i in $(seq 300); do [ -z "$(ls there/tmp)" ] && break; sleep 0.1; done
+for i in $(seq 600); do [ -z "$(ls there/tmp)" ] && break; sleep 0.1; done
 [ -z "$(ls there/tmp)" ] || fail "left behind: $(ls there/tmp)"
 
 # another version of the worker

@@ -10,7 +10,7 @@ sitting=$(ls -d .kscc/sittings/*/)
 
 # hang FILE: a text whose trial takes its time
 sed 's/y\[i\] = x\[i\] \* 3.0f;/{ volatile float v = x[i]; for (int k = 0; k < 100000000; k++) v = v + 0.0f; y[i] = v * 3.0f; }/' orig.cu >unit.cu
-in_trial() { for i in $(seq 600); do grep -q '"candidate"' "${sitting}log.jsonl" 2>/dev/null && [ "$(grep -c '"candidate"' "${sitting}log.jsonl")" -gt "$1" ] && return; sleep 0.1; done; fail "no trial began"; }
+in_trial() { for i in $(seq 3000); do grep -q '"candidate"' "${sitting}log.jsonl" 2>/dev/null && [ "$(grep -c '"candidate"' "${sitting}log.jsonl")" -gt "$1" ] && return; sleep 0.1; done; fail "no trial began"; }
 "$KSCC" try unit.cu --layer compute --because 'hangs' --predict 1.1 >/dev/null 2>&1 </dev/null & pid=$!
 in_trial 0
 sleep 0.2 # the compiler alone takes longer
