@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MAX_OPTIONS 10000
+
 static const char own_tools[] =
     "[{\"name\": \"analyze\", \"title\": \"Analyze a unit\", \"description\": \"What holds the kernels of a unit back: "
     "hypotheses with layer, score and "
@@ -98,6 +100,10 @@ bool ks_mcp_analyze_line(const struct ks_json *arguments, struct ks_args *ret_ar
     }
     if (!file)
         return true;
+    if (ks_json_len(options) > MAX_OPTIONS) {
+        *ret_why = ks_xstrdup("there are more options than a command line takes");
+        return false;
+    }
     if (*ks_json_str(file) == '-') {
         *ret_why = ks_xstrdup("the file's name must not begin with '-'");
         return false;

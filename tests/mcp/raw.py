@@ -130,7 +130,7 @@ check(s.error(13, "resources/read", {}) == -32602, "no uri")
 r = call(s, 20, "best")
 check(r.get("isError") and "analyze" in r["content"][0]["text"], r)
 for i, arguments in enumerate(({"file": "nothere.cu"}, {"file": "--serve"}, {"file": 7}, {"options": ["-O2"]}, {"file": "unit.cu", "options": [7]},
-                               {"file": "unit.cu", "entry": "nosuch"})):
+                               {"file": "unit.cu", "entry": "nosuch"}, {"file": "unit.cu", "options": ["-DA"] * 300000})):
     r = call(s, 30 + i, "analyze", arguments)
     check(r.get("isError") and r["content"][0]["text"], (arguments, r))
 r = call(s, 40, "analyze", {"file": "unit.cu", "options": ["-O2"]})

@@ -4,6 +4,8 @@ light
 unit
 echo CANARY-in-a-file-7f3a >secret.env
 cp unit.cu before.cu
+ln -s /etc/passwd link.h
+mkdir -p .git/hooks; chmod 777 .git/hooks
 rm -f /tmp/kscc-owned
 export HOSTILE_PORT=9
 endpoint plays_hostile
@@ -12,6 +14,7 @@ endpoint_end
 expect_status 0
 expect_same unit.cu before.cu
 expect_no_file owned
+[ -z "$(ls -A .git/hooks)" ] || fail "a hook was planted: $(ls .git/hooks)"
 expect_no_file /tmp/kscc-owned
 pgrep -f 'sleep 777777' >/dev/null && fail "a process stayed behind"
 expect_err "trial 1 (edit the contract): rejected by"
@@ -37,7 +40,7 @@ for (label, call), text in zip(play.ATTEMPTS, answers):
         "a pattern without end": '',
         "shell: environment": 'HOME=' if not walls else '',
         "shell: fill the disk": '',
-        "shell: fork": 'fork' if not walls else '', "shell: stay behind": '', "shell: kill": '',
+        "shell: fork": 'fork' if not walls else '', "shell: stay behind": '', "shell: kill": '', "shell: hook into git": '', "shell: write through a link": '', "shell: the parent's memory": '', "shell: fork without end": '',
         "shell: the file beside the unit": '', "shell: write outside": '', "shell: judge oneself": '',
         "shell: open sockets": 'ermi' if not walls else '', "shell: unix socket": 'ermi' if not walls else '',
     }.get(label, '"error"')
