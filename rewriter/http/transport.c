@@ -1,6 +1,7 @@
 #include "rewriter/http/transport.h"
 
 #include "base/process.h"
+#include "base/redact.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
@@ -127,7 +128,10 @@ static void set_up(struct transfer *t, struct curl_slist *headers, char *message
 
 static enum ks_code fail_of(CURLcode code, const char *message, struct ks_err *err)
 {
-    const char *text = *message ? message : curl_easy_strerror(code);
+    const char *said = *message ? message : curl_easy_strerror(code), *text;
+    KS_AUTO_STR struct ks_str clean = KS_STR_INIT;
+    ks_redact(said, strlen(said), &clean); /* a proxy that it cannot use is quoted with its password */
+    text = ks_str_cstr(&clean);
     if (code == CURLE_UNSUPPORTED_PROTOCOL && strstr(text, "HTTP/0.9")) /* libcurl's word for an answer that is not HTTP at all */
         return ks_fail(err, KS_ERR_IO, "no answer: what came is not HTTP");
     switch ((int)code) {

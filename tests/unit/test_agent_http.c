@@ -283,6 +283,9 @@ TEST(a_certificate_is_trusted_only_where_it_was_named_and_proxies_are_those_of_t
     setenv("HTTPS_PROXY", proxy, 1);
     expect_tls("https://model.test", ca.data, KS_OK, NULL);
     expect_tls("https://other.test", ca.data, KS_ERR_DENIED, "certificate is not trusted");
+    /* one that libcurl does not know, and quotes */
+    setenv("HTTPS_PROXY", "socks9://somebody:hunter2hunter2@127.0.0.1:1", 1);
+    expect_tls("https://model.test", ca.data, KS_ERR_IO, "somebody:[redacted]@");
     /* a proxy that is not there, and is not asked where no_proxy says so */
     setenv("HTTPS_PROXY", "http://127.0.0.1:1", 1);
     expect_tls(here, ca.data, KS_OK, NULL);
