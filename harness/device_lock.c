@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define COUNTER_BYTE (INT64_MAX - 1) /* who has it may count */
+#define MAX_NUMBER   (INT64_MAX / 2)
+
 /* CUDA's first device: the first that CUDA_VISIBLE_DEVICES names. */
 static int open_lock(const char *what)
 {
@@ -47,12 +50,38 @@ void ks_device_lock_close(struct ks_device_lock *l)
     l->gate_fd = l->lock_fd = -1;
 }
 
+/* Locks of an open file, not of a process, and of bytes that need not be there. */
+static bool bytes_lock(int fd, short how, int64_t from, int64_t len)
+{
+    struct flock f = {.l_type = how, .l_whence = SEEK_SET, .l_start = from, .l_len = len};
+    int r;
+    while ((r = fcntl(fd, F_OFD_SETLKW, &f)) < 0 && errno == EINTR)
+        continue;
+    return r == 0;
+}
+
+/* Numbers begin at 1: a length of 0 would be the whole file.  0: there are none, and who enters waits for nobody's turn. */
+static int64_t number_take(int fd)
+{
+    int64_t n = 0;
+    if (fd < 0 || !bytes_lock(fd, F_WRLCK, COUNTER_BYTE, 1))
+        return 0;
+    bool known = pread(fd, &n, sizeof n, 0) == sizeof n && n > 0 && n < MAX_NUMBER;
+    n = known ? n + 1 : 1;
+    bool taken = bytes_lock(fd, F_WRLCK, n, 1) && pwrite(fd, &n, sizeof n, 0) == sizeof n;
+    bytes_lock(fd, F_UNLCK, COUNTER_BYTE, 1);
+    return taken ? n : 0;
+}
+
 static void enter(struct ks_device_lock *l, int how)
 {
     lock(l->lock_fd, LOCK_UN); /* converting a held lock could wait for itself */
-    lock(l->gate_fd, LOCK_EX);
+    int64_t n = number_take(l->gate_fd);
+    if (n && bytes_lock(l->gate_fd, F_RDLCK, 0, n))
+        bytes_lock(l->gate_fd, F_UNLCK, 0, n);
     lock(l->lock_fd, how);
-    lock(l->gate_fd, LOCK_UN);
+    if (n)
+        bytes_lock(l->gate_fd, F_UNLCK, n, 1);
 }
 
 void ks_device_lock_shared(struct ks_device_lock *l)

@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MIN_PAUSE_US 1000
@@ -171,11 +173,10 @@ enum ks_code ks_bundle_add(const char *dir, const void *data, size_t len, struct
 void ks_bundle_touch(const char *dir)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    struct ks_err ignored;
     char now[32];
     int n = snprintf(now, sizeof now, "%lld\n", (long long)ks_clock_ns());
     ks_path_join(&path, dir, "alive");
-    (void)!ks_file_write_atomic(path.data, now, (size_t)n, 0600, &ignored);
+    ks_file_write_brief(path.data, now, (size_t)n);
 }
 
 enum ks_code ks_bundle_close(const char *dir, struct ks_err *err)
@@ -257,6 +258,46 @@ static enum ks_code limits_check(struct run *r, struct ks_err *err)
     return KS_OK;
 }
 
+/* A step may last for minutes; that its runner lives is said by a thread. */
+struct beat {
+    const char *result;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool started, end;
+};
+
+static void *beat_run(void *argument)
+{
+    struct beat *b = argument;
+    pthread_mutex_lock(&b->lock);
+    while (!b->end) {
+        struct timespec until;
+        ks_bundle_touch(b->result);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += KS_BUNDLE_BEAT_S;
+        pthread_cond_timedwait(&b->ended, &b->lock, &until);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+static void beat_start(struct beat *b, const char *result)
+{
+    *b = (struct beat){.result = result, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+    b->started = pthread_create(&b->thread, NULL, beat_run, b) == 0; /* else nobody hears of it, and waits for its answers */
+}
+
+static void beat_end(struct beat *b)
+{
+    pthread_mutex_lock(&b->lock);
+    b->end = true;
+    pthread_cond_signal(&b->ended);
+    pthread_mutex_unlock(&b->lock);
+    if (b->started)
+        pthread_join(b->thread, NULL);
+}
+
 static enum ks_code steps_do(struct run *r, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str payload = KS_STR_INIT, answer = KS_STR_INIT, path = KS_STR_INIT;
@@ -323,7 +364,42 @@ enum ks_code ks_bundle_run(const char *dir, const char *result, struct ks_runner
     if (fd < 0)
         return ks_fail_errno(err, KS_ERR_IO, "make '%s'", path.data);
     close(fd);
+    struct beat beat;
+    beat_start(&beat, result);
     enum ks_code code = steps_do(&r, err);
+    beat_end(&beat);
     ks_str_release(&r.heard);
     return code == KS_OK ? result_write(&r, err) : code;
+}
+
+enum ks_code ks_bundle_check(const char *dir, const char *result, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    struct manifest m;
+    struct stat st;
+    char hash[65];
+    KS_TRY(manifest_read(dir, &m, err));
+    if (m.open)
+        return ks_fail(err, KS_ERR_MISMATCH, "check a result of the bundle '%s': the bundle is still open", dir);
+    ks_path_join(&path, result, "result.json");
+    KS_TRY(ks_json_read_file(path.data, &j, err));
+    int64_t format = ks_json_get_i64(j, "kscc_result", 0);
+    if (format != KS_BUNDLE_FORMAT)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "check the result '%s': its format is %lld, this program's is %d", result,
+                       (long long)format, KS_BUNDLE_FORMAT);
+    const char *version = ks_json_get_str(j, "version", ""), *of = ks_json_get_str(j, "bundle", "");
+    if (ks_step_version_check(version, strlen(version), err) != KS_OK)
+        return ks_wrap(err, "check the result '%s'", result);
+    if (strcmp(of, m.hash) != 0)
+        return ks_fail(err, KS_ERR_MISMATCH, "check the result '%s': it is of the bundle %.64s, not of '%s', which is %s", result,
+                       of, dir, m.hash);
+    ks_path_join(&path, result, "answers");
+    if (stat(path.data, &st) != 0)
+        return ks_fail_errno(err, KS_ERR_IO, "read '%s'", path.data);
+    KS_TRY(ks_hash_file_hex(path.data, hash, err));
+    if (st.st_size != ks_json_get_i64(j, "answers_bytes", -1) || strcmp(hash, ks_json_get_str(j, "answers_hash", "")) != 0)
+        return ks_fail(err, KS_ERR_MISMATCH, "check the result '%s': it is damaged: its %lld bytes of answers have the hash %s",
+                       result, (long long)st.st_size, hash);
+    return KS_OK;
 }

@@ -7,7 +7,8 @@
  *   bundle.json   format, version of who made it, limits, whether steps may still come; once closed: number of bytes, hash
  *   steps         the frames: greeting, objects, worker starts, inputs, calls
  *   alive         touched by the parent of an open bundle while it lives
- *   result/       answers: the frames; result.json: version, the bundle's hash, host, number of bytes, hash
+ *   result/       alive: touched by the runner, also within a step; answers: the frames; result.json: version, the bundle's hash,
+ * host, number of bytes, hash
  *
  * An open bundle grows while a runner does its steps; a closed one is run from its hash on its own, anywhere, as often as one
  * likes, and its result folder says to which bundle it belongs.  As over a connection no expected output, no seed of the session
@@ -17,10 +18,12 @@
 #include "harness/remote/runner.h"
 
 #define KS_BUNDLE_FORMAT 1
+#define KS_BUNDLE_BEAT_S 2 /* between two touches of a runner's `alive` */
 
 struct ks_bundle_limits {
-    int64_t wall_s;    /* for the whole of it; 0: none */
-    int64_t silence_s; /* an open bundle whose parent has been silent for so long is left; 0: never */
+    int64_t wall_s;           /* for the whole of it; 0: none */
+    int64_t silence_s;        /* an open bundle whose parent has been silent for so long is left; 0: never */
+    int64_t runner_silence_s; /* the parent's own: a runner that has been heard of, and then not for so long, is gone; 0: never */
 };
 
 /* The parent's: a new folder, then bytes of frames, then the end. */
@@ -35,6 +38,9 @@ KS_NODISCARD enum ks_code ks_bundle_more(const char *dir, const char *file, size
  * KS_ERR_MISMATCH (the hash is another one, or there is a result already: a bundle is never done twice into one), KS_ERR_PROTOCOL
  * (not steps, or an end within one), KS_ERR_TIMEOUT (limits, a silent parent), KS_ERR_IO. */
 KS_NODISCARD enum ks_code ks_bundle_run(const char *dir, const char *result, struct ks_runner *r, struct ks_err *err);
+/* Whether a result is whole and of this bundle, which is closed.  Errors: KS_ERR_UNSUPPORTED (as above), KS_ERR_MISMATCH (of
+ * another bundle, damaged, or the bundle is still open), KS_ERR_IO. */
+KS_NODISCARD enum ks_code ks_bundle_check(const char *dir, const char *result, struct ks_err *err);
 /* A signal handler's: the run at work ends after its step, with KS_ERR_INTERRUPTED. */
 void ks_bundle_stop(void);
 

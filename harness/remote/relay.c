@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define TOUCH_NS   5000000000
+#define LOOK_NS    500000000
 #define END_MS     1500 /* for a runner whose bundle is closed; whoever ends us gives us 5 s */
 #define MIN_TICK   1
 #define MAX_TICK   20
@@ -40,8 +41,9 @@ struct relay {
     const char *dir;
     const struct ks_relay_runner *runner;
     int in_fd, out_fd;
-    size_t answered; /* bytes */
-    int64_t touched_ns;
+    size_t answered;                                     /* bytes */
+    int64_t touched_ns, silence_ns, looked_ns, heard_ns; /* heard_ns: of the runner; 0: never */
+    struct ks_str heard;                                 /* what its `alive` had in it */
 };
 
 /* *ret_end: the parent has said all that it had to say. */
@@ -69,6 +71,24 @@ static enum ks_code answers_pass(struct relay *r, bool *ret_busy, struct ks_err 
     return ks_frame_send(r->out_fd, &more, err);
 }
 
+/* Who has its runner sees its end late, a batch system after minutes when a node dies. */
+static bool is_silent(struct relay *r)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, now = KS_STR_INIT;
+    struct ks_err ignored;
+    int64_t now_ns = ks_clock_ns();
+    if (!r->silence_ns || now_ns - r->looked_ns < LOOK_NS)
+        return false;
+    r->looked_ns = now_ns;
+    ks_path_join(&path, r->dir, "result/alive");
+    if (ks_file_read(path.data, 64, &now, &ignored) == KS_OK && !ks_streq(ks_str_cstr(&now), ks_str_cstr(&r->heard))) {
+        ks_str_clear(&r->heard);
+        ks_str_add(&r->heard, ks_str_cstr(&now));
+        r->heard_ns = now_ns;
+    }
+    return r->heard_ns && now_ns - r->heard_ns > r->silence_ns;
+}
+
 static enum ks_code loop(struct relay *r, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str why = KS_STR_INIT;
@@ -83,6 +103,8 @@ static enum ks_code loop(struct relay *r, struct ks_err *err)
             KS_TRY(answers_pass(r, &busy, err)); /* its last ones */
             return ks_fail(err, KS_ERR_DEVICE, "%s", ks_str_cstr(&why));
         }
+        if (is_silent(r))
+            return ks_fail(err, KS_ERR_DEVICE, "the runner has been silent for %lld s", (long long)(r->silence_ns / 1000000000));
         if (ks_clock_ns() - r->touched_ns > TOUCH_NS) {
             ks_bundle_touch(r->dir);
             r->touched_ns = ks_clock_ns();
@@ -95,7 +117,8 @@ static enum ks_code loop(struct relay *r, struct ks_err *err)
 enum ks_code ks_relay(const char *dir, const struct ks_bundle_limits *limits, const struct ks_relay_runner *runner, int in_fd,
                       int out_fd, struct ks_err *err)
 {
-    struct relay r = {.dir = dir, .runner = runner, .in_fd = in_fd, .out_fd = out_fd};
+    struct relay r = {
+        .dir = dir, .runner = runner, .in_fd = in_fd, .out_fd = out_fd, .silence_ns = limits->runner_silence_s * 1000000000};
     KS_AUTO_STR struct ks_str result = KS_STR_INIT, why = KS_STR_INIT;
     struct ks_err ignored;
     signals_take();
@@ -110,6 +133,7 @@ enum ks_code ks_relay(const char *dir, const struct ks_bundle_limits *limits, co
             usleep(5000);
     }
     runner->end(runner->context);
+    ks_str_release(&r.heard);
     return code;
 }
 

@@ -17,7 +17,8 @@
 #define CALL_MS      30000
 #define FIRST_NS     250000000ll
 #define LAST_NS      10000000000ll
-#define SILENCE_S    60
+#define SILENCE_S    60 /* of us */
+#define RUNNER_S     20 /* of the job, once it has been heard of */
 #define MAX_FAILURES 30 /* of squeue and sacct in turn, about five minutes: the controller may be restarted meanwhile */
 
 struct job {
@@ -200,7 +201,7 @@ enum ks_code ks_slurm_relay(const char *spec, int64_t minutes, const char *folde
     ks_path_join(&bundle, trial.data, "bundle");
     struct job j = {.spec = spec, .worker = folder, .minutes = minutes, .trial = trial.data, .tell = told};
     struct ks_relay_runner runner = {&j, start, lives, end};
-    struct ks_bundle_limits limits = {.wall_s = minutes * 60, .silence_s = SILENCE_S};
+    struct ks_bundle_limits limits = {.wall_s = minutes * 60, .silence_s = SILENCE_S, .runner_silence_s = RUNNER_S};
     enum ks_code code = ks_relay(bundle.data, &limits, &runner, in_fd, out_fd, err);
     (void)!ks_dir_remove(trial.data, &ignored);
     if (told)

@@ -48,6 +48,14 @@ static enum ks_code word_run(struct ks_runner *r, const char *self, char **args,
     return ks_bundle_run(args[0], ks_str_cstr(&result), r, err);
 }
 
+static enum ks_code word_check(struct ks_runner *r, const char *self, char **args, int n, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str result = KS_STR_INIT;
+    (void)r, (void)self;
+    result_path(args, n, &result);
+    return ks_bundle_check(args[0], ks_str_cstr(&result), err);
+}
+
 static enum ks_code word_keep(struct ks_runner *r, const char *self, char **args, int n, struct ks_err *err)
 {
     (void)r, (void)n;
@@ -78,6 +86,7 @@ static enum ks_code word_slurm(struct ks_runner *r, const char *self, char **arg
 }
 
 static const struct word words[] = {
+    {"check", 1, 2, word_check},                                /* BUNDLE [RESULT] */
     {"devices", 0, 0, word_devices}, {"keep", 1, 1, word_keep}, /* BUNDLE: as serve, and the steps are kept */
     {"run", 1, 2, word_run},                                    /* BUNDLE [RESULT] */
     {"serve", 0, 0, word_serve},                                /* steps on stdin, answers on stdout */

@@ -212,13 +212,14 @@ SelectTypeParameters=CR_Core
 SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
-SlurmdTimeout=6
+SlurmdTimeout=${slurm_node_timeout:-6}
 KillWait=2
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 NodeName=n[1-$1] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + $1))] CPUs=1 RealMemory=500 State=UNKNOWN
 PartitionName=p Nodes=n[1-$1] Default=YES MaxTime=INFINITE State=UP
+${slurm_conf_more:-}
 F
   export SLURM_CONF=$PWD/slurm/slurm.conf
   for i in $(seq 600); do [ -S "$slurm_run/munge" ] && break; sleep 0.1; done

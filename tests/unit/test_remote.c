@@ -135,9 +135,9 @@ TEST(a_session_elsewhere_gives_the_verdict_of_one_here)
     ks_remote_free(remote);
 }
 
-static int worker_run(const char *bundle, const char *result, struct ks_str *said)
+static int worker_word(const char *word, const char *bundle, const char *result, struct ks_str *said)
 {
-    char *argv[] = {(char *)WORKER, (char *)"run", (char *)bundle, (char *)result, NULL};
+    char *argv[] = {(char *)WORKER, (char *)word, (char *)bundle, (char *)result, NULL};
     struct ks_spawn s;
     struct ks_exit e;
     struct ks_err err = {0};
@@ -146,6 +146,11 @@ static int worker_run(const char *bundle, const char *result, struct ks_str *sai
     ks_str_clear(said);
     CHECK_OK(ks_process_run(&s, NULL, said, &e, &err));
     return e.status;
+}
+
+static int worker_run(const char *bundle, const char *result, struct ks_str *said)
+{
+    return worker_word("run", bundle, result, said);
 }
 
 static void byte_flip(const char *dir, const char *file, size_t from_end)
@@ -236,6 +241,15 @@ TEST(a_bundle_is_a_trial_as_a_folder)
     ks_path_join(&path[0], bundle.data, "result/answers");
     ks_path_join(&path[1], again.data, "answers");
     results_compare(path[0].data, path[1].data);
+
+    CHECK_INT(worker_word("check", bundle.data, again.data, &said), 0);
+    byte_flip(again.data, "answers", 1);
+    CHECK_INT(worker_word("check", bundle.data, again.data, &said), 1);
+    CHECK(strstr(said.data, "it is damaged: its ") != NULL);
+    byte_flip(again.data, "answers", 1);
+    field_set(again.data, "result.json", "bundle", "0123");
+    CHECK_INT(worker_word("check", bundle.data, again.data, &said), 1);
+    CHECK(strstr(said.data, "it is of the bundle 0123, not of") != NULL);
     CHECK_INT(worker_run(bundle.data, again.data, &said), 1);
     CHECK(strstr(said.data, "there is a result already") != NULL);
 
@@ -455,52 +469,6 @@ TEST(a_node_that_fails_its_null_test_judges_nothing)
     CHECK_OK(ks_dir_remove(health, &err));
     free(health);
     ks_str_release(&told);
-}
-
-TEST(a_place_is_worth_what_came_of_it)
-{
-    struct ks_health h = {0}, *all;
-    struct ks_err err = {0};
-    struct ks_str path = KS_STR_INIT;
-    char *dir;
-    int64_t now_s = (int64_t)time(NULL);
-    static const char place[] = "ssh:me@../box";
-    CHECK_OK(ks_dir_make_temp("kscc-test", &dir, &err));
-    CHECK(ks_health_null_due(&h, now_s) && !ks_health_read(dir, place, &h));
-    ks_health_note(NULL, place, KS_HEALTH_LOST, 0, "nothing is remembered");
-    ks_health_note(dir, place, KS_HEALTH_NULL_PASSED, 0.97, NULL);
-    ks_health_note(dir, place, KS_HEALTH_NULL_PASSED, 1.01, NULL);
-    CHECK(ks_health_read(dir, place, &h) && !ks_health_null_due(&h, now_s) && h.aa == 1.01 && h.aa_worst == 0.97);
-    CHECK(ks_health_null_due(&h, now_s + 2 * 86400));
-    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "one");
-    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "two");
-    ks_health_note(dir, place, KS_HEALTH_TRIAL, 0, NULL);
-    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "three");
-    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "four");
-    CHECK(ks_health_read(dir, place, &h) && !ks_health_in_quarantine(&h, now_s) && !ks_health_null_due(&h, now_s));
-    ks_health_note(dir, place, KS_HEALTH_LOST, 0, "five");
-    CHECK(ks_health_read(dir, place, &h) && ks_health_in_quarantine(&h, now_s) && h.n_lost == 5 && h.n_trials == 1);
-    CHECK_STR(h.why, "five");
-    ks_health_note(dir, place, KS_HEALTH_RELEASED, 0, NULL);
-    CHECK(ks_health_read(dir, place, &h) && !ks_health_in_quarantine(&h, now_s) && ks_health_null_due(&h, now_s));
-    for (int i = 0; i < 9; i++) { /* an hour, two, four .. a day */
-        ks_health_note(dir, place, KS_HEALTH_NULL_FAILED, 1.2, "wrong");
-        CHECK(ks_health_read(dir, place, &h));
-        int64_t hours = i < 5 ? 1 << i : 24;
-        CHECK(ks_health_in_quarantine(&h, now_s + hours * 3600 - 60) && !ks_health_in_quarantine(&h, now_s + hours * 3600 + 600));
-    }
-    ks_health_note(dir, "slurm:n1", KS_HEALTH_TRIAL, 0, NULL);
-    ks_path_join(&path, dir, "slurm:n1.jsonl"); /* a line that a kill cut short costs itself */
-    CHECK_OK(ks_file_append_line(path.data, "{\"place\": \"slurm:n1\", \"wh", &err));
-    ks_health_note(dir, "slurm:n1", KS_HEALTH_TRIAL, 0, NULL);
-    CHECK_INT(ks_health_all(dir, &all), 2);
-    CHECK_STR(all[0].place, "slurm:n1");
-    CHECK_INT(all[0].n_trials, 2);
-    CHECK_STR(all[1].place, place);
-    free(all);
-    CHECK_OK(ks_dir_remove(dir, &err));
-    free(dir);
-    ks_str_release(&path);
 }
 
 TEST(a_host_is_a_host)
