@@ -55,8 +55,8 @@ build_llm_c() {
 
 from_nccl="NVIDIA nccl" what_nccl="all objects of its device code (-dc, -dw, -dlink), sm_75: every collective, operation and type (of each the RING LL functions), the device table, the symmetric kernels"
 # Its makefiles look into the toolkit's folder before their own; where that holds another nccl's headers, a folder of links without them
-# stands in for both compilers.  Every object is made, each with one algorithm and protocol of about ten: 6 instead of 40 CPU seconds each,
-# about 40 minutes on two cores for both compilers.
+# stands in for both compilers.  Every object is made (164 with nvcc), each with one algorithm and protocol: about 6 CPU seconds each, so by
+# estimate 20 minutes on two idle cores for each compiler.
 build_nccl() {
     mkdir -p include && ln -sf "$CUDA"/include/* include/ && rm -rf include/nccl*
     make -C src/src -j"$JOBS" NVCC="$COMPILER" CUDA_HOME="$CUDA" CUDA_INC="$PWD/include" NVCC_GENCODE="-gencode=arch=compute_75,code=sm_75" \
