@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KS_POLICY_FILE "kscc.toml"
-
 /* What one table of one file says. */
 struct ks_policy_rule {
     const char *entry; /* NULL: every entry */

@@ -24,6 +24,8 @@
 #include "base/mem.h"
 #include "driver/options.h"
 
+#define KS_POLICY_FILE "kscc.toml"
+
 struct ks_policies {
     const struct ks_settings *settings;
     const char *unit_path;

@@ -19,7 +19,7 @@ repos:
       - id: kscc-check
       - id: kscc-optimize
         alias: propose
-        args: [--kscc-device=emulated, "--kscc-agent=file:cand", --kscc-budget=trials:2, -O2]
+        args: [--kscc-device=emulated, "--kscc-agent=file:cand", --kscc-budget=trials:2, -O2, "-DTEXT=a b"]
         stages: [manual]
       - id: kscc-optimize
         alias: rewrite
@@ -66,6 +66,18 @@ rm kscc.toml
 hook kscc-check --files unit.cu; expect_status 0
 git add .kscc; echo '// approved' >notes.cu; git add notes.cu
 commit "Approval"; expect_status 0
+# commits that only delete, change the policy, or leave a part out
+staged() { commit "$1"; said "$2"; git reset -q --hard; } # after the edit
+git rm -q "$(key_dir)approved.json"; staged "No approval" "certificate ${key:0:12} is not approved"
+git rm -q "$(key_dir)candidate.cu"; staged "No candidate" "candidate.cu', which the certificate names, is not there"
+git rm -q --cached "$(key_dir)approved.json"; staged "An approval that stays here" "$(key_dir)approved.json: is not part of the commit"
+git rm -q "$(key_dir)approved.json"; echo 'policy = "approved"' >kscc.toml; git add kscc.toml; commit "Policy"; expect_status 0
+echo 'policy = "explore"' >kscc.toml; git add kscc.toml; staged "Another policy" "certificate ${key:0:12} is not approved"
+git rm -q kscc.toml; staged "No policy" "certificate ${key:0:12} is not approved"
+git rm -q --cached kscc.toml; staged "A policy that stays here" "kscc.toml: is not part of the commit"
+echo 'policy = explore' >kscc.toml; git add kscc.toml; staged "No TOML" "kscc.toml:1:"
+git rm -rq .kscc; commit "No results"; expect_status 0
+git reset -q --hard HEAD~2
 # an object that builds elsewhere would put in place
 kept=$(basename "$(key_dir)"kept-*.object); cp "$(key_dir)$kept" .
 echo >>"$(key_dir)$kept"
