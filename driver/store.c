@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define IGNORE_FILE ".gitignore"
@@ -243,6 +244,16 @@ enum ks_code ks_store_resolve(const struct ks_store *s, const char *prefix, char
 
 /* ---- certificates --------------------------------------------------------------------------------------------------- */
 
+/* Files of a store come with repositories as well: what nobody can read whole is not hashed either. */
+static enum ks_code hash_stored(const char *path, char ret_hex[65], struct ks_err *err)
+{
+    struct stat st;
+    KS_TRY(ks_file_check_plain(path, err));
+    if (stat(path, &st) == 0 && st.st_size > (off_t)KS_MAX_JSON_BYTES)
+        return ks_fail(err, KS_ERR_LIMIT, "'%s' is larger than %u bytes", path, KS_MAX_JSON_BYTES);
+    return ks_hash_file_hex(path, ret_hex, err);
+}
+
 static enum ks_code check_file_hash(const struct ks_store *s, const char *key, const char *name, const char *expected,
                                     struct ks_err *err)
 {
@@ -253,8 +264,7 @@ static enum ks_code check_file_hash(const struct ks_store *s, const char *key, c
     ks_store_path(s, key, name, &path);
     if (!ks_file_exists(ks_str_cstr(&path)))
         return ks_fail(err, KS_ERR_MISMATCH, "'%s', which the certificate names, is not there", ks_str_cstr(&path));
-    KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
-    KS_TRY(ks_hash_file_hex(ks_str_cstr(&path), hex, err));
+    KS_TRY(hash_stored(ks_str_cstr(&path), hex, err));
     if (!expected || strcmp(hex, expected) != 0)
         return ks_fail(err, KS_ERR_MISMATCH, "'%s' is not the file that the certificate names", ks_str_cstr(&path));
     return KS_OK;
@@ -345,8 +355,7 @@ static enum ks_code certificate_hash(const struct ks_store *s, const char *key, 
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
-    KS_TRY(ks_file_check_plain(ks_str_cstr(&path), err));
-    return ks_hash_file_hex(ks_str_cstr(&path), ret_hex, err);
+    return hash_stored(ks_str_cstr(&path), ret_hex, err);
 }
 
 enum ks_code ks_store_approve(const struct ks_store *s, const char *key, const char *who, const char *key_file,

@@ -43,14 +43,10 @@ static enum ks_code open_index(const struct ks_store *s, sqlite3 **ret_db, struc
 
 static enum ks_code put_row(sqlite3 *db, const struct ks_store *s, const char *key, struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    KS_AUTO_JSON struct ks_json *j = NULL;
-    ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
-    bool certified = ks_json_read_file(ks_str_cstr(&path), &j, err) == KS_OK;
-    if (!certified) {
-        ks_store_path(s, key, KS_OUTCOME_FILE, &path);
-        KS_TRY(ks_json_read_file(ks_str_cstr(&path), &j, err));
-    }
+    KS_AUTO_JSON struct ks_json *j = ks_store_read_json(s, key, KS_CERTIFICATE_FILE);
+    bool certified = j != NULL;
+    if (!j && !(j = ks_store_read_json(s, key, KS_OUTCOME_FILE)))
+        return ks_fail(err, KS_ERR_NOT_FOUND, "no result of '%.12s' can be read", key);
     const struct ks_json *speedup = ks_json_get(j, "speedup"), *device = ks_json_get(j, "device");
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(db, "INSERT OR REPLACE INTO objects VALUES (?,?,?,?,?,?,?,?,?,?)", -1, &st, NULL) != SQLITE_OK)

@@ -60,25 +60,24 @@ static void measure(const char *dir, time_t now, int64_t *bytes, time_t *changed
 
 static enum worth worth_of(const struct ks_store *s, const char *key, bool old)
 {
-    KS_AUTO_JSON struct ks_json *certificate = NULL, *outcome = NULL;
+    KS_AUTO_JSON struct ks_json *certificate = NULL, *outcome = NULL, *damaged = NULL;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     struct ks_err err;
     if (ks_store_is_approved(s, key))
         return WORTH_APPROVED;
     if (ks_store_certificate(s, key, &certificate, &err) == KS_OK)
         return WORTH_CERTIFICATE;
-    ks_store_path(s, key, KS_OUTCOME_FILE, &path);
-    if (ks_json_read_file(ks_str_cstr(&path), &outcome, &err) == KS_OK)
+    outcome = ks_store_read_json(s, key, KS_OUTCOME_FILE);
+    if (outcome)
         return ks_json_get_i64(outcome, "gate_version", -1) == KS_GATE_VERSION ? WORTH_NO_GAIN : WORTH_NOTHING;
     ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
     if (!ks_file_exists(ks_str_cstr(&path)))
         return old ? WORTH_NOTHING : WORTH_NO_GAIN;
     /* One of another gate version or of another key is of no use here.  A damaged one ('kscc store verify' names it) may be
      * mended: its candidate and its trace are nowhere else. */
-    if (ks_json_read_file(ks_str_cstr(&path), &certificate, &err) != KS_OK)
-        return WORTH_CERTIFICATE;
-    bool of_use = ks_json_get_i64(certificate, "gate_version", -1) == KS_GATE_VERSION &&
-                  strcmp(ks_json_get_str(certificate, "key", ""), key) == 0;
+    damaged = ks_store_read_json(s, key, KS_CERTIFICATE_FILE);
+    bool of_use = !damaged || (ks_json_get_i64(damaged, "gate_version", -1) == KS_GATE_VERSION &&
+                               strcmp(ks_json_get_str(damaged, "key", ""), key) == 0);
     return of_use ? WORTH_CERTIFICATE : WORTH_NOTHING;
 }
 
@@ -197,6 +196,26 @@ static enum ks_code certified_keys(const struct ks_store *s, struct ks_args *out
     return KS_OK;
 }
 
+/* An archive comes from anywhere and goes anywhere: only plain files in plain folders count. */
+static enum ks_code check_plain(const char *dir, struct ks_err *err)
+{
+    struct stat st;
+    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode)) /* a link would lead to files that stay where they are */
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is no plain folder", ks_path_base(dir));
+    DIR *d = opendir(dir);
+    enum ks_code code = d ? KS_OK : ks_fail_errno(err, KS_ERR_IO, "cannot read '%s'", dir);
+    for (struct dirent *e; code == KS_OK && (e = readdir(d));) {
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+        ks_path_join(&path, dir, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            (lstat(ks_str_cstr(&path), &st) < 0 || !S_ISREG(st.st_mode)))
+            code = ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is no plain file", e->d_name);
+    }
+    if (d)
+        closedir(d);
+    return code;
+}
+
 enum ks_code ks_store_export(const struct ks_store *s, const struct ks_args *keys, const char *file, size_t *ret_n,
                              struct ks_err *err)
 {
@@ -222,31 +241,17 @@ enum ks_code ks_store_export(const struct ks_store *s, const struct ks_args *key
     *ret_n = argv.n - before;
     if (*ret_n == 0)
         return ks_fail(err, KS_ERR_NOT_FOUND, "no certificate in '%s'", s->dir);
+    for (size_t i = before; i < argv.n; i++) { /* nobody would import a link, and what it leads to is not ours to give away */
+        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+        ks_store_path(s, argv.v[i], NULL, &path);
+        if (check_plain(ks_str_cstr(&path), err) != KS_OK)
+            return ks_wrap(err, "cannot export %.12s", argv.v[i]);
+    }
     enum ks_code code = ks_tool_run(argv.v, NULL, err);
     if (code == KS_OK && rename(ks_str_cstr(&temp), file) < 0)
         code = ks_fail_errno(err, KS_ERR_IO, "cannot write '%s'", file);
     if (code != KS_OK)
         unlink(ks_str_cstr(&temp));
-    return code;
-}
-
-/* An archive comes from anywhere: only plain files in plain folders count. */
-static enum ks_code check_plain(const char *dir, struct ks_err *err)
-{
-    struct stat st;
-    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode)) /* a link would lead to files that stay where they are */
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is no plain folder", ks_path_base(dir));
-    DIR *d = opendir(dir);
-    enum ks_code code = d ? KS_OK : ks_fail_errno(err, KS_ERR_IO, "cannot read '%s'", dir);
-    for (struct dirent *e; code == KS_OK && (e = readdir(d));) {
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-        ks_path_join(&path, dir, e->d_name);
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            (lstat(ks_str_cstr(&path), &st) < 0 || !S_ISREG(st.st_mode)))
-            code = ks_fail(err, KS_ERR_UNSUPPORTED, "'%s' is no plain file", e->d_name);
-    }
-    if (d)
-        closedir(d);
     return code;
 }
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* Of every scratch folder. */
-static const char *const prefixes[] = {"kscc-work.", "kscc-store.", "kscc-emit.",   "kscc-print.",
-                                       "kscc-link.", "kscc-sign.",  "kscc-prelude."};
+static const char *const prefixes[] = {"kscc-work.", "kscc-store.",   "kscc-emit.",   "kscc-print.",   "kscc-link.",
+                                       "kscc-sign.", "kscc-prelude.", "kscc-remake.", "kscc-optimize."};
 /* A folder is made first and locked then: a younger one may be on the way. */
 #define MIN_AGE_S 60
 

@@ -12,6 +12,8 @@ mkdir tmp/kscc-work.held tmp/kscc-work.young tmp/kscc-prelude.old
 ln -s "$PWD/victim" tmp/kscc-work.link
 for i in $(seq 100); do rm -rf "$left"/* 2>/dev/null; sleep 0.1; compgen -G "$left/*" >/dev/null || break; done # nvcc may still write
 echo x >"$left/file"
+# every kind that there is
+for p in $(grep -oh 'ks_work_dir_open("[a-z-]*' "$SRC"/driver/*.c | cut -d'"' -f2 | sort -u); do mkdir "tmp/$p.killed"; touch -d '10 minutes ago' "tmp/$p.killed"; done
 touch -d '10 minutes ago' "$left" tmp/kscc-work.held tmp/kscc-prelude.old victim
 exec 9<tmp/kscc-work.held; flock 9
 agent --kscc-agent=file:cand -c unit.cu -o unit.o
@@ -19,6 +21,7 @@ expect_status 0
 expect_err "emitted unit.o"
 expect_no_file "$left"
 expect_no_file tmp/kscc-prelude.old
+compgen -G 'tmp/*.killed' && fail "scratch folders of killed runs stay"
 [ -d tmp/kscc-work.held ] || fail "a folder in use was removed"
 [ -d tmp/kscc-work.young ] || fail "a young folder was removed"
 expect_file victim/file

@@ -53,6 +53,8 @@ ln -sf /etc/passwd "bad/objects/$key/report.txt"; tar -C bad/objects -cf bad.tar
 run "$KSCC" store import bad.tar --kscc-dir=fourth
 grep -q 'left out: .*no plain file' out || { fail "a link was taken"; cat out; }
 [ -z "$(ls -A fourth/objects)" ] || fail "something was left behind"
+run "$KSCC" store export link.tar "$key" --kscc-dir=bad
+expect_status 1; expect_err "'report.txt' is no plain file"; expect_no_file link.tar
 # a shared store is read first and never written; what it approves, a build in CI emits without a device or an agent
 chmod -R a-w third; rm -rf .kscc unit.o
 CI=true agent --kscc-shared-dir=third --kscc-agent=file:/nonexistent -c unit.cu -o unit.o 2>/dev/null
@@ -79,6 +81,11 @@ cp -r "other/objects/$key" "other/objects/${key//[0-9a]/b}"
 touch -d '2 hours ago' "other/objects/$key/certificate.json.AbCdEf"
 cp -r other damaged && head -c 100 "other/objects/$key/certificate.json" >"damaged/objects/$key/certificate.json"
 run "$KSCC" store gc --kscc-dir=damaged
+run "$KSCC" check unit.cu --kscc-dir=damaged
+expect_status 1; expect_err "cannot parse JSON in 'damaged/objects/$key/certificate.json'"
+cp -r other vast && truncate -s 9G "vast/objects/$key/trace.jsonl"
+run timeout 20 "$KSCC" store verify --kscc-dir=vast
+expect_status 1; grep -q "trace.jsonl' is larger than" out || fail "a file without end: $(cat out err)"
 [ -f "damaged/objects/$key/candidate.cu" ] || fail "gc took a candidate whose certificate is damaged: $(cat out)"
 run "$KSCC" store gc --kscc-dir=other
 grep -q '^1 removed' out || { fail "a folder under another's key stays"; cat out; }
