@@ -397,6 +397,8 @@ static bool find_certificate(struct running *r, struct ks_entry_context *ret_whe
                                                      : KS_STAT_NOT_ALLOWED);
         return known == KS_KNOWN_CERTIFICATE;
     }
+    if (!x->unit->settings->fresh)
+        ks_known_say_stale(x, r->contract->entry, r->contract_json);
     ks_stats_count(KS_STAT_AGENT_RUNS);
     bool ran = run_search(r);
     ks_stats_count(!ran ? KS_STAT_AGENT_FAILED : r->result.confirm ? KS_STAT_GATE_PASSED : KS_STAT_NO_GAIN);

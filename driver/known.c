@@ -21,13 +21,10 @@ static bool is_named_by_its_texts(const char *agent)
 /* A search with at least this budget ended on its own and found nothing. */
 static bool ended_without_gain(const struct ks_entry_context *x, const char *key, const struct ks_budget *budget)
 {
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    KS_AUTO_JSON struct ks_json *j = NULL;
-    struct ks_err err;
     if (is_named_by_its_texts(x->unit->settings->agent))
         return false;
-    ks_store_path(x->store, key, KS_OUTCOME_FILE, &path);
-    if (ks_json_read_file(ks_str_cstr(&path), &j, &err) != KS_OK || ks_json_get_i64(j, "gate_version", -1) != KS_GATE_VERSION ||
+    KS_AUTO_JSON struct ks_json *j = ks_store_read_json(x->store, key, KS_OUTCOME_FILE);
+    if (!j || ks_json_get_i64(j, "gate_version", -1) != KS_GATE_VERSION ||
         !ks_streq(ks_json_get_str(j, "agent", NULL), x->unit->settings->agent))
         return false;
     const char *why = ks_json_get_str(j, "stopped_by", "");
@@ -44,21 +41,28 @@ static void say_known(const struct ks_entry_context *x, const char *key, const s
 }
 
 /* A certificate that would do, had nothing changed.  False: none. */
-static bool say_stale(const struct ks_entry_context *x, const char *entry, const struct ks_json *contract, const char *instead)
+static bool find_stale(const struct ks_entry_context *x, const char *entry, const struct ks_json *contract, struct ks_str *ret)
 {
     KS_AUTO_STR struct ks_str what = KS_STR_INIT;
     char key[65];
     if (!ks_stale_find(x, entry, contract, key, &what))
         return false;
-    ks_say(KS_SEV_REMARK, "%s: certificate %.12s of %s is stale: changed since: %s; %s [kscc-stale]", x->unit->path, key, entry,
-           ks_str_cstr(&what), instead);
+    ks_str_addf(ret, "%s: certificate %.12s of %s is stale: changed since: %s", x->unit->path, key, entry, ks_str_cstr(&what));
     return true;
+}
+
+void ks_known_say_stale(const struct ks_entry_context *x, const char *entry, const struct ks_json *contract)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    if (find_stale(x, entry, contract, &text))
+        ks_say_progress("%s; searching again", ks_str_cstr(&text));
 }
 
 /* why: of the lookup that brought no certificate. */
 static enum ks_known look_up_approved(const struct ks_entry_context *x, const char *key, const struct ks_json *certificate,
                                       const struct ks_err *why, const char *entry, const struct ks_json *contract)
 {
+    KS_AUTO_STR struct ks_str stale = KS_STR_INIT;
     struct ks_err denied;
     if (certificate && ks_approval_check(x->store, key, x->allowed_signers, &denied) == KS_OK) {
         say_known(x, key, certificate);
@@ -69,7 +73,9 @@ static enum ks_known look_up_approved(const struct ks_entry_context *x, const ch
                KS_KEEP_BASELINE);
     else if (why->code != KS_ERR_NOT_FOUND)
         ks_say_instead(why, KS_KEEP_BASELINE);
-    else if (!say_stale(x, entry, contract, KS_KEEP_BASELINE))
+    else if (find_stale(x, entry, contract, &stale))
+        ks_say(KS_SEV_REMARK, "%s; " KS_KEEP_BASELINE " [kscc-stale]", ks_str_cstr(&stale));
+    else
         ks_say(KS_SEV_REMARK, "%s: no approved certificate in '%s' and the policy is 'approved', %s [kscc-policy]", x->unit->path,
                x->store->dir, KS_KEEP_BASELINE);
     return KS_KNOWN_NOT_ALLOWED;

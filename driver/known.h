@@ -19,6 +19,8 @@ enum ks_known ks_known_look_up(const struct ks_entry_context *x, const char *key
                                const struct ks_json *contract);
 /* Whether this store has a certificate that the policy lets out; nothing is said but where it came from. */
 bool ks_known_certificate(const struct ks_entry_context *x, const char *key);
+/* Before a search: what has changed since there was a certificate, as a step of the build. */
+void ks_known_say_stale(const struct ks_entry_context *x, const char *entry, const struct ks_json *contract);
 /* After a search that found nothing, or failed: is there a valid certificate of an earlier one?  It loses nothing of its worth.
  */
 bool ks_known_older(const struct ks_entry_context *x, const char *key);

@@ -74,10 +74,9 @@ bool ks_stale_find(const struct ks_entry_context *x, const char *entry, const st
     if (ks_store_keys(x->store, &keys, &err) != KS_OK)
         return false;
     for (size_t i = 0; i < keys.n; i++) {
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT, text = KS_STR_INIT;
-        KS_AUTO_JSON struct ks_json *c = NULL;
-        ks_store_path(x->store, keys.v[i], KS_CERTIFICATE_FILE, &path);
-        if (ks_json_read_file(ks_str_cstr(&path), &c, &err) != KS_OK || !ks_streq(ks_json_get_str(c, "entry", NULL), entry) ||
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        KS_AUTO_JSON struct ks_json *c = ks_store_read_json(x->store, keys.v[i], KS_CERTIFICATE_FILE);
+        if (!c || !ks_streq(ks_json_get_str(c, "entry", NULL), entry) ||
             !ks_streq(ks_json_get_str(c, "unit", NULL), ks_path_base(x->unit->path)))
             continue;
         size_t n = differences(x, keys.v[i], c, contract, &text);

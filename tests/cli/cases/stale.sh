@@ -37,6 +37,11 @@ ci "the toolkit (" -O2 --kscc-nvcc="$PWD/tool/nvcc"
 # the same toolkit in another folder
 mkdir moved; cp -rs "$(dirname "$(dirname "$(realpath "$REAL_NVCC")")")/." moved/ 2>/dev/null
 ci "the toolkit's folder (" -O2 --kscc-nvcc="$PWD/moved/bin/nvcc"
+# where searches are allowed, one begins, and says why
+sed -i 's/3.0f/3.5f/' factor.h
+mkdir none; agent --kscc-agent=file:none --kscc-budget=trials:1 -O2 -c unit.cu -o unit.o; expect_status 0
+expect_err "is stale: changed since: a file it includes; searching again"
+cp whole/factor.h .
 # with every policy: what was tampered with is neither emitted nor written over, and says so; a fresh search is asked for
 rm -rf .kscc; cp -r whole/.kscc .
 for edit in 's/"estimate"/"Estimate"/' 's/"lo":\([[:space:]]*[0-9.]*\)/"lo":\10/'; do
