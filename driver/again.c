@@ -205,13 +205,13 @@ static bool is_older(const char *path, const struct timespec *than)
     return stat(path, &st) == 0 && lstat(path, &link) == 0 && is_before(&st.st_ctim, than) && is_before(&link.st_ctim, than);
 }
 
-/* What was changed during the build and changed back shows here, whatever times were set: those of the inodes. */
-static bool all_older(const struct ks_look *l, const struct timespec *than)
+/* What was changed during the build and changed back shows here, whatever times were set: those of the inodes.  NULL: nothing. */
+static const char *first_younger(const struct ks_look *l, const struct timespec *than)
 {
     for (size_t i = 0; i < l->read.n; i++)
         if (!is_older(l->read.v[i], than))
-            return false;
-    return l->read.n > 0;
+            return l->read.v[i];
+    return NULL;
 }
 
 static bool read_results(const struct ks_again *a, const struct ks_emitted *emitted, struct ks_cached_object *o)
@@ -255,16 +255,34 @@ static void keep_for_others(const struct ks_look *l, const struct ks_cached_obje
         ks_say_progress("the object of %s is not kept for other machines: %s", l->unit.path, err.message);
 }
 
+/* "": the object is what `now` says that it is made of, and is in *o. */
+static const char *why_not(const struct ks_again *a, const struct ks_emitted *emitted, struct ks_look *now,
+                           struct ks_cached_object *o)
+{
+    const char *younger;
+    if (!a->echo.whole || ks_say_said() || !emitted->object_hash[0])
+        return "there was something to say about it";
+    if (!ks_look_at(&a->line, now) || !now->fingerprint[0])
+        return now->why ? now->why : "the store or the policy changed during the build";
+    if (!ks_streq(now->fingerprint, a->look.fingerprint))
+        return "a file, a variable or a program changed during the build";
+    if (!now->key[0] || !ks_streq(ks_str_cstr(&now->ids), ks_str_cstr(&emitted->ids)))
+        return "the store changed during the build";
+    if ((younger = first_younger(now, &a->started)) || now->read.n == 0)
+        return ks_arena_printf(&now->arena, "'%s' is younger than the build", younger ? younger : "");
+    return read_results(a, emitted, o) ? "" : "it, or its dependency file, is not the one that was made";
+}
+
 void ks_again_keep(struct ks_again *a, const struct ks_emitted *emitted)
 {
     struct ks_look now;
     struct ks_cached_object o = {KS_STR_INIT, KS_STR_INIT, KS_STR_INIT, false};
     struct ks_err err;
-    if (!a->look.fingerprint[0] || !a->echo.whole || ks_say_said() || !emitted->object_hash[0])
-        return;
-    if (ks_look_at(&a->line, &now) && now.key[0] && ks_streq(now.fingerprint, a->look.fingerprint) &&
-        ks_streq(ks_str_cstr(&now.ids), ks_str_cstr(&emitted->ids)) && all_older(&now, &a->started) &&
-        read_results(a, emitted, &o)) {
+    ks_look_init(&now);
+    const char *why = a->look.fingerprint[0] ? why_not(a, emitted, &now, &o) : a->look.why;
+    if (why && why[0]) {
+        ks_say_progress("the object of %s is not kept: %s", a->look.unit.path, why);
+    } else if (why) {
         if (ks_object_cache_put(&now.store, now.key, &o, &err) != KS_OK)
             ks_say_progress("the object of %s is not kept for the next build: %s", now.unit.path, err.message);
         keep_for_others(&now, &o);

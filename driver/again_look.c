@@ -116,8 +116,10 @@ static bool print_unit(struct ks_look *l)
     struct ks_err err;
     KS_AUTO_STR struct ks_str rule = KS_STR_INIT;
     if (ks_fingerprint(l->unit.build_argv.v, l->unit.input_index, ks_str_cstr(&l->root), l->fingerprint, l->elsewhere, &rule,
-                       &err) != KS_OK)
+                       &err) != KS_OK) {
+        l->why = ks_arena_strdup(&l->arena, err.message);
         return false;
+    }
     add_read(l, ks_str_cstr(&rule), NULL);
     l->unit.rule = ks_arena_strndup(&l->arena, ks_str_cstr(&rule), rule.len);
     return true;

@@ -36,6 +36,7 @@ struct ks_look {
     char portable[65];    /* the same, for other machines; "": none */
     struct ks_str ids;    /* as ks_emitted has them */
     struct ks_args read;  /* every file that unit and candidates are made of */
+    const char *why;      /* it has no fingerprint; NULL: nobody asked for one; arena */
 };
 
 /* For what has not been looked at. */

@@ -103,11 +103,12 @@ export KSCC_DIR=$T/w/.kscc
 configure "$KSCC"
 
 # ---- the first build: explore --------------------------------------------------------------------------------------------
-export KSCC_O_AGENT=1 KSCC_DEVICE=emulated KSCC_AGENT=file:$T/w/cand
+export KSCC_O_AGENT=1 KSCC_DEVICE=emulated KSCC_AGENT=file:$T/w/cand KSCC_VERBOSE=1
 build "$KSCC" "$T/explore"
+unset KSCC_VERBOSE
 [ "$(grep -c 'kscc: emitted' "$T/explore")" = 2 ] || { fail "the first build does not emit two candidates"; grep kscc: "$T/explore"; }
 "$KSCC" approve $(ls .kscc/objects) >"$T/approve" 2>&1 || fail "cannot approve: $(cat "$T/approve")"
-[ "$(grep -c 'made again, the same' "$T/approve")" = 2 ] || { fail "the approvals name no kept objects"; grep kept "$T/approve"; }
+[ "$(grep -c 'made again, the same' "$T/approve")" = 2 ] || { fail "the approvals name no kept objects"; grep -h 'kept' "$T/explore" "$T/approve"; }
 git init -q . && git add -A && git -c user.name=t -c user.email=t@localhost commit -qm "Sources and store" || fail "cannot commit"
 certificates >"$T/before"
 [ "$(agent_runs)" = 2 ] || fail "$(agent_runs) agent runs in the first build"

@@ -96,3 +96,4 @@ agent --kscc-agent=file:cand "${line[@]}"; expect_err "emitted unit.o"
 echo 'asm(".pushsection .note.x\n.inc" "bin \"late/computed.h\"\n.popsection");' >late/computed.h
 agent --kscc-agent=file:cand "${line[@]}"
 [ "$(kept)" = 0 ] || fail "kept though the assembler reads a file"
+expect_err "the object of unit.cu is not kept: "
