@@ -1,4 +1,4 @@
-# Entries of every linkage, called by their own unit as well: each caller inside the proved domain gets the candidate, every other the
+# Entries and kernels of every linkage, called by their own unit as well: each caller inside the proved domain gets the candidate, every other the
 # original, whatever the compiler inlines.
 export KSCC_KEPT=off # not about objects kept for later builds
 contract() { printf '// kscc: entry %s\n// kscc: dims  n=1..4096\n// kscc: in    x : float[n] ~ normal(0,1)\n// kscc: out   y : float[n] rtol=1e-5 atol=1e-5\n// kscc: time  n=4096\n' "$1"; }
@@ -19,6 +19,9 @@ template <typename T> __global__ void shift(T *y, int n)
 }
 F
 }
+# the same kernels as no templates: plain_kernels QUALIFIER PREFIX
+plain_kernels() { kernels | sed -e 1d -e "s/template <typename T> __global__ void /$1 __global__ void $2/; s/T \*/float */g"; }
+with_prefix() { sed "s/ \(scale\|shift\)</ $1\1</"; } # the launches of those
 # function HEAD TEMPLATE_ARGUMENT BLOCK END: the two launches in a body
 function_of() {
   printf '%s\n{\n    scale%s<<<(n + %s - 1) / %s, %s>>>(x, y, n);\n    shift%s<<<(n + %s - 1) / %s, %s>>>(y, n); // second\n%s}\n' \
@@ -27,10 +30,12 @@ function_of() {
 {
   kernels
   echo 'namespace shop {'
-  contract shop::hidden;              function_of 'static void hidden(const float *x, float *y, int n)' '' 256
+  plain_kernels static own_
+  contract shop::hidden;              function_of 'static void hidden(const float *x, float *y, int n)' '' 256 | with_prefix own_
   echo 'namespace {'
+  plain_kernels '' nameless_
   contract shop::nameless;            function_of 'int nameless(const float *x, float *y, int n)' '' 256 '    return 0;
-'
+' | with_prefix nameless_
   echo '}'
   contract 'shop::generic<float, 256>'; function_of 'template <typename T, int BLOCK> void generic(const T *x, T *y, int n)' '<T>' BLOCK
   echo 'template void generic<float, 256>(const float *, float *, int);'
@@ -93,11 +98,13 @@ cat >want <<'F'
 F
 expect_same out want
 
-# a static entry under other standards and flags, and a sidecar's contract with no line in the source
-{ echo '#line 70 "made.y"'; kernels; function_of 'static void hidden(const float *x, float *y, int n)' '' 256
-  echo 'void call(int, const float *x, float *y, int n) { hidden(x, y, n); }'; } >small.cu
+# a static member of a class without linkage under other standards and flags, and a sidecar's contract with no line in the source
+{ echo '#line 70 "made.y"'; kernels; echo 'template __global__ void scale<float>(const float *, float *, int);'
+  echo 'namespace { struct box { static void hidden(const float *x, float *y, int n); };'
+  function_of 'void box::hidden(const float *x, float *y, int n)' '' 256
+  echo '}'; echo 'void call(int, const float *x, float *y, int n) { box::hidden(x, y, n); }'; } >small.cu
 cat >small.kscc.json <<'F'
-{"entry": "hidden", "dims": [{"name": "n", "lo": 1, "hi": 4096}],
+{"entry": "box::hidden", "dims": [{"name": "n", "lo": 1, "hi": 4096}],
  "buffers": [{"name": "x", "direction": "in", "dtype": "float", "shape": ["n"]},
              {"name": "y", "direction": "out", "dtype": "float", "shape": ["n"], "rtol": 1e-5, "atol": 1e-5}],
  "time": [{"shape": {"n": 4096}}]}
@@ -106,7 +113,7 @@ improve small.cu
 variant() { # variant FLAGS...
   agent --kscc-agent=file:cand "$@" -arch=sm_90a -c small.cu -o small.o
   expect_status 0
-  expect_err "candidate of hidden"
+  expect_err "candidate of box::hidden"
   sides 1 small.o -arch=sm_90a ${link:-}
   [ "$(cat out)" = "0 candidate original original" ] || { fail "$*: $(cat out)"; cat err; }
 }
