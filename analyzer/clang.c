@@ -281,6 +281,7 @@ static void convert_instances(struct collect *ctx)
         f.node->symbol->has_instance = true;
         if (as_written) {
             f.has_launch_bounds |= as_written->has_launch_bounds;
+            f.node->span = as_written->node->span; /* the text has "template <...>" in front of it */
             *as_written = f;
         } else {
             ks_vec_push(&ctx->functions, f);

@@ -8,6 +8,11 @@ takes static "static void $body"
 takes anonymous "namespace { void $body }"
 takes overloaded_before "void $body
 void scale_shift(float *y, int n) { k<<<1, 1>>>(y, y, n); }"
+# an instance that is called and nothing more
+{ head_of | sed 's/entry scale_shift/&<1>/'; echo "template <int N> void $body
+void g() { scale_shift<1>(0, 0, 0, 0); }"; } >instance.cu
+run "$KSCC" contract instance.cu
+expect_status 0
 refuses() { # refuses NAME TEXT PLACE SENTENCE
   { head_of; echo "$2"; } >"$1.cu"
   run "$KSCC" contract "$1.cu"
