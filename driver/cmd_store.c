@@ -227,13 +227,10 @@ static enum ks_code check_archive(const char *file, struct ks_err *err)
     return ks_fail(err, KS_ERR_SYNTAX, "'%s' is no archive that 'kscc store export' has written: nothing was taken over", file);
 }
 
-static int import(const struct ks_store *store, struct ks_args *words)
+static int import(const struct ks_store *store, const struct ks_args *words, bool with_approvals)
 {
     struct ks_err err;
     int n_bad = 0;
-    bool with_approvals = ks_command_flag(words, "--with-approvals");
-    if (words->n != 2)
-        return ks_command_usage("store");
     enum ks_code code = ks_store_import(store, words->v[1], with_approvals, print_import, &n_bad, &err);
     return said(code, &err) || n_bad;
 }
@@ -262,15 +259,16 @@ int ks_cmd_store(char *const *argv)
     if ((again && !verifies) || (json && !verifies && strcmp(verb, "list") != 0))
         return ks_command_usage("store");
     bool makes = strcmp(verb, "import") == 0; /* also where there is none yet */
-    if (!is_verb(verb))
+    bool with_approvals = makes && ks_command_flag(&words, "--with-approvals");
+    if (!is_verb(verb) || (makes && words.n != 2))
         return ks_command_usage("store");
-    if (makes && words.n > 1 && said(check_archive(words.v[words.n - 1], &err), &err))
+    if (makes && said(check_archive(words.v[1], &err), &err))
         return 1;
     if (makes ? said(ks_store_open(s.dir ? s.dir : ".kscc", &store, &err), &err) : !ks_command_store(&s, &store))
         return 1;
     int status = strcmp(verb, "gc") == 0                        ? gc(&store, &words)
                  : strcmp(verb, "export") == 0                  ? export_keys(&store, &words)
-                 : makes                                        ? import(&store, &words)
+                 : makes                                        ? import(&store, &words, with_approvals)
                  : words.n == 1 && strcmp(verb, "list") == 0    ? list(&store, json)
                  : words.n == 1 && strcmp(verb, "rebuild") == 0 ? rebuild(&store)
                  : words.n == 1 && verifies                     ? verify(&store, again, json)
