@@ -66,6 +66,32 @@ static bool is_template(const struct ks_facts *facts, const struct ks_entry *e)
     return ks_cxx_next(text, len, &pos, &t) && ks_token_is(text, &t, "template");
 }
 
+/* What the definition itself has in front of the name: "void box::f(" adds "box". */
+static void add_qualifiers(const struct ks_facts *facts, const struct ks_entry *e, struct ks_args *scope)
+{
+    size_t len, pos = 0, end = 0;
+    const char *text = ks_node_text(facts, e->node, &len);
+    struct ks_token t;
+    KS_AUTO_ARGS struct ks_args names;
+    int n_colons = 0; /* right behind the last name, which ends at `end` with them */
+    ks_args_init(&names);
+    while (ks_cxx_next(text, len, &pos, &t)) {
+        bool colon = ks_token_is(text, &t, ":") && t.begin == end;
+        if (ks_token_is(text, &t, "(") && names.n && strcmp(names.v[names.n - 1], e->name) == 0)
+            break;
+        if (!colon && !(t.is_name && n_colons == 2)) {
+            ks_args_release(&names);
+            ks_args_init(&names);
+        }
+        if (t.is_name)
+            ks_args_addf(&names, "%.*s", (int)(t.end - t.begin), text + t.begin);
+        n_colons = colon ? n_colons + 1 : 0;
+        end = t.end;
+    }
+    for (size_t i = 0; i + 1 < names.n; i++)
+        ks_args_add(scope, names.v[i]);
+}
+
 /* Whether others link to it is not to be relied on: static and inline functions, and those of an anonymous namespace. */
 static bool is_internal(const struct ks_facts *facts, const struct ks_entry *e)
 {
@@ -226,6 +252,7 @@ enum ks_code ks_inner_signature(const struct ks_unit *u, const struct ks_facts *
             return ks_fail(err, KS_ERR_UNSUPPORTED,
                            "'%s' is a member of a class, defined inside it: define it outside of the class, as a static member",
                            entry->name);
+        add_qualifiers(facts, entry, &scope);
         if (generic) {
             const struct ks_node *instance;
             struct ks_signature of_instance;

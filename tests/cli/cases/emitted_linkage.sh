@@ -98,29 +98,37 @@ cat >want <<'F'
 F
 expect_same out want
 
-# a static member of a class without linkage under other standards and flags, and a sidecar's contract with no line in the source
-{ echo '#line 70 "made.y"'; kernels; echo 'template __global__ void scale<float>(const float *, float *, int);'
-  echo 'namespace { struct box { static void hidden(const float *x, float *y, int n); };'
-  function_of 'void box::hidden(const float *x, float *y, int n)' '' 256
-  echo '}'; echo 'void call(int, const float *x, float *y, int n) { box::hidden(x, y, n); }'; } >small.cu
-cat >small.kscc.json <<'F'
-{"entry": "box::hidden", "dims": [{"name": "n", "lo": 1, "hi": 4096}],
+# a static entry under other standards and flags, and a sidecar's contract with no line in the source
+sidecar() { # sidecar ENTRY
+  cat >small.kscc.json <<F
+{"entry": "$1", "dims": [{"name": "n", "lo": 1, "hi": 4096}],
  "buffers": [{"name": "x", "direction": "in", "dtype": "float", "shape": ["n"]},
              {"name": "y", "direction": "out", "dtype": "float", "shape": ["n"], "rtol": 1e-5, "atol": 1e-5}],
  "time": [{"shape": {"n": 4096}}]}
 F
-improve small.cu
-variant() { # variant FLAGS...
+  improve small.cu
+}
+small() { echo '#line 70 "made.y"'; kernels; echo 'template __global__ void scale<float>(const float *, float *, int);'; }
+variant() { # variant ENTRY FLAGS...
+  local entry=$1; shift
   agent --kscc-agent=file:cand "$@" -arch=sm_90a -c small.cu -o small.o
   expect_status 0
-  expect_err "candidate of box::hidden"
+  expect_err "candidate of $entry"
   sides 1 small.o -arch=sm_90a ${link:-}
   [ "$(cat out)" = "0 candidate original original" ] || { fail "$*: $(cat out)"; cat err; }
 }
-variant -std=c++11 -O3 -lineinfo
+{ small; function_of 'static void hidden(const float *x, float *y, int n)' '' 256
+  echo 'void call(int, const float *x, float *y, int n) { hidden(x, y, n); }'; } >small.cu
+sidecar hidden
+variant hidden -std=c++11 -O3 -lineinfo
 grep -qF "made.y" <(strings -a small.o) || fail "no line names made.y"
-variant -std=c++17 -G -g
-link="-rdc=true" variant -std=c++20 -rdc=true
+link="-rdc=true" variant hidden -std=c++20 -rdc=true
+# a static member of a class without linkage, defined outside of it
+{ small; echo 'namespace { struct box { static void hidden(const float *x, float *y, int n); };'
+  function_of 'void box::hidden(const float *x, float *y, int n)' '' 256
+  echo '}'; echo 'void call(int, const float *x, float *y, int n) { box::hidden(x, y, n); }'; } >small.cu
+sidecar box::hidden
+variant box::hidden -std=c++17 -G -g
 # what has no name that could be called is refused, with its place
 { echo '#include <cuda_runtime.h>'; kernels; contract generic; function_of 'template <typename T> void generic(const float *x, float *y, int n)' '' 256; } >none.cu
 run "$KSCC" contract none.cu
