@@ -78,14 +78,14 @@ size_t ks_cbuild_find_dim(const struct ks_cbuild *b, const char *name)
     return SIZE_MAX;
 }
 
-bool ks_cbuild_name_ok(struct ks_cbuild *b, const char *name, struct ks_cplace at)
+bool ks_cbuild_name_ok(struct ks_cbuild *b, const char *name, bool is_dim, struct ks_cplace at)
 {
     if (ks_expr_is_function(name)) {
         ks_cbuild_error(b, at, "'%s' is a function of expressions and cannot name anything else", name);
         return false;
     }
-    if (strcmp(name, "weight") == 0) {
-        ks_cbuild_error(b, at, "'weight' has a meaning of its own in 'time' and cannot name anything else");
+    if (is_dim && strcmp(name, "weight") == 0) {
+        ks_cbuild_error(b, at, "'weight' has a meaning of its own in 'time' and cannot name a dim");
         return false;
     }
     bool taken = ks_cbuild_find_dim(b, name) != SIZE_MAX;

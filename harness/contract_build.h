@@ -51,8 +51,8 @@ void ks_cbuild_note(struct ks_cbuild *b, struct ks_cplace at, const char *fmt, .
 /* Place of text[from..to) of a scan. */
 struct ks_cplace ks_scan_place(const struct ks_scan *s, size_t from, size_t to);
 
-/* The name is new, no function of expressions and no directive word; complains otherwise. */
-bool ks_cbuild_name_ok(struct ks_cbuild *b, const char *name, struct ks_cplace at);
+/* The name is new and no function of expressions, and a dim's is no word of 'time'; complains otherwise. */
+bool ks_cbuild_name_ok(struct ks_cbuild *b, const char *name, bool is_dim, struct ks_cplace at);
 size_t ks_cbuild_find_dim(const struct ks_cbuild *b, const char *name); /* SIZE_MAX: none */
 bool ks_cbuild_add_dim(struct ks_cbuild *b, struct ks_dim dim, struct ks_cplace at);
 /* tol_given, dist_given: what was written, so that misplaced options are refused; unset ones get their defaults here. */

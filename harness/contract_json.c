@@ -79,7 +79,7 @@ static bool get_int(struct ks_cbuild *b, const struct ks_json *item, int64_t *re
     return true;
 }
 
-static const char *get_name(struct ks_cbuild *b, const struct ks_json *obj, const char *where)
+static const char *get_name(struct ks_cbuild *b, const struct ks_json *obj, bool is_dim, const char *where)
 {
     const char *text = get_string(b, obj, "name", where), *word;
     size_t from;
@@ -90,7 +90,7 @@ static const char *get_name(struct ks_cbuild *b, const struct ks_json *obj, cons
         ks_cbuild_error(b, place(b, where), "'%s' is no name", text);
         return NULL;
     }
-    return ks_cbuild_name_ok(b, word, place(b, where)) ? word : NULL;
+    return ks_cbuild_name_ok(b, word, is_dim, place(b, where)) ? word : NULL;
 }
 
 static const struct ks_expr *get_expr(struct ks_cbuild *b, const struct ks_json *item, bool integer, const char *where)
@@ -123,7 +123,7 @@ static void read_dim(struct ks_cbuild *b, const struct ks_json *j, const char *w
         return;
     }
     struct ks_dim d = {.multiple = 1};
-    if (!members_known(b, j, "name lo hi multiple choices derived", where) || !(d.name = get_name(b, j, where)))
+    if (!members_known(b, j, "name lo hi multiple choices derived", where) || !(d.name = get_name(b, j, true, where)))
         return;
     const struct ks_json *choices = ks_json_get(j, "choices"), *derived = ks_json_get(j, "derived"),
                          *multiple = ks_json_get(j, "multiple");
@@ -178,7 +178,7 @@ static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char
 {
     struct ks_buffer buf = {0};
     if (!members_known(b, j, "name direction dtype shape distribution nonfinite rtol atol align used recorded", where) ||
-        !(buf.name = get_name(b, j, where)) || !read_direction(b, j, &buf.direction, where))
+        !(buf.name = get_name(b, j, false, where)) || !read_direction(b, j, &buf.direction, where))
         return;
     const char *dtype = get_string(b, j, "dtype", where);
     if (!dtype)
@@ -230,7 +230,7 @@ static void read_buffer(struct ks_cbuild *b, const struct ks_json *j, const char
 static void read_arg(struct ks_cbuild *b, const struct ks_json *j, const char *where)
 {
     struct ks_scalar_arg arg = {0};
-    if (members_known(b, j, "name value", where) && (arg.name = get_name(b, j, where)) &&
+    if (members_known(b, j, "name value", where) && (arg.name = get_name(b, j, false, where)) &&
         (arg.value = get_expr(b, ks_json_get(j, "value"), false, where)))
         (void)ks_cbuild_add_arg(b, arg, place(b, where));
 }

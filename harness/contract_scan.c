@@ -336,7 +336,7 @@ bool ks_scan_dim(struct ks_scan *s)
         return false;
     }
     struct ks_dim d = {.name = name, .line = at.line, .col = at.line ? at.col : 0};
-    if (!ks_cbuild_name_ok(s->b, name, at))
+    if (!ks_cbuild_name_ok(s->b, name, true, at))
         return false;
     ks_scan_blanks(s);
     size_t domain = s->pos;

@@ -154,7 +154,7 @@ static void read_buffers(struct ks_scan *s, enum directive directive)
         buf.name = n->text;
         buf.line = at.line;
         buf.col = at.col;
-        ok = ks_cbuild_name_ok(s->b, buf.name, at) &&
+        ok = ks_cbuild_name_ok(s->b, buf.name, false, at) &&
              ks_cbuild_add_buffer(s->b, buf, given.dist, given.rtol, given.atol,
                                   options < s->len ? ks_scan_place(s, options, s->len) : at);
     }
@@ -178,7 +178,7 @@ static void read_arg(struct ks_scan *s, enum directive directive)
         ks_scan_error(s, "'='");
         return;
     }
-    if (!ks_cbuild_name_ok(s->b, arg.name, at))
+    if (!ks_cbuild_name_ok(s->b, arg.name, false, at))
         return;
     arg.value = ks_scan_expr(s, false);
     if (!arg.value)

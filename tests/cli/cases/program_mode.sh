@@ -6,14 +6,14 @@ cat >p.cu <<'F'
 #include <vector>
 static std::vector<float> values;
 namespace {
-template <typename T, int STEP> __global__ void rows(const int *at, const T *x, T *sums, int n, int cols)
+template <typename T, int STEP> __global__ void rows(const int *at, const T *weight, T *sums, int n, int cols)
 {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n)
         return;
     float sum = 0.0f;
     for (int k = 0; k < cols; k += STEP)
-        sum += x[row * cols + k];
+        sum += weight[row * cols + k];
     sums[row] = sum + (float)at[row];
 }
 }
@@ -58,7 +58,7 @@ body = body[:body.index("\n}\n") + 3]
 warp = """    int row = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
     float sum = 0.0f;
     for (int k = lane; k < cols; k += 32)
-        sum += x[row * cols + k];
+        sum += weight[row * cols + k];
     for (int i = 16; i > 0; i /= 2)
         sum += __shfl_xor_sync(~0u, sum, i);
     if (lane == 0)
