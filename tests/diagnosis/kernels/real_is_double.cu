@@ -1,12 +1,13 @@
 // diagnosis: compute
 // because: a typedef makes every intermediate value double although data and result are single precision
-// verified: term:fp64 >= 0.45
+// verified: faster_with SINGLE
 #include <cuda_runtime.h>
 
-#ifndef REAL
-#define REAL double
+#ifdef SINGLE
+typedef float real;
+#else
+typedef double real;
 #endif
-typedef REAL real;
 
 __device__ static real lennard_jones(real r2)
 {
