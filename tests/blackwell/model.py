@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Modelled time of the attention kernels' 182 scenarios, and how far the same model is from what Hopper measured.
 
-    model.py BUILD [--nvcc NVCC]        table on stdout (docs/results/fa_blackwell_model.tsv)
+    model.py BUILD [--nvcc NVCC]                 table on stdout (docs/results/fa_blackwell_model.tsv)
+    model.py BUILD [--nvcc NVCC] --ladder        the versions of kernels/flash_attention/trace/ladder.py (docs/results/fa_blackwell_ladder.tsv)
 
 Nothing here is a measurement of Blackwell.  The emulated device (harness/emulated/model.c: every resource gives a lower bound, constants in
 arch.def from public microbenchmarks) runs one head of at most 4096 positions on one multiprocessor, with the PTX that ships; each bound is
@@ -41,14 +42,12 @@ def build_hopper(build, nvcc, out):
     obj = out + ".o"
     subprocess.run([nvcc, "-gencode", "arch=compute_90a,code=compute_90a", "-O2", "-std=c++17", "-I" + ROOT, "-c",
                     ROOT + "/tests/emulated/flash_scenarios.cu", "-o", obj], check=True)
-    libraries = [os.path.join(build, "harness/libkscc_emu.a"), os.path.join(build, "base/libkscc_base.a")]
-    found = [subprocess.run(["find", build, "-name", os.path.basename(l)], capture_output=True, text=True).stdout.split()[0] for l in libraries]
-    subprocess.run([nvcc, "-cudart", "shared", obj, *found, "-o", out], check=True)
+    subprocess.run([nvcc, "-cudart", "shared", obj, *libraries(build), "-o", out], check=True)
 
 
-def count(build, program, arch, scenarios, folder):
-    """Terms of one head on one multiprocessor, by (dtype, head_dim, length, causal)."""
-    keys = sorted({(s["dtype"], int(s["head_dim"]), min(int(s["seqlen"]), LONGEST), int(s["causal"])) for s in scenarios})
+def count(build, program, arch, scenarios, folder, longest=LONGEST):
+    """Terms of one head on one multiprocessor, by (dtype, head_dim, length, causal), and how many CTAs took their part of it."""
+    keys = sorted({(s["dtype"], int(s["head_dim"]), min(int(s["seqlen"]), longest), int(s["causal"])) for s in scenarios})
     listing = os.path.join(folder, arch + ".tsv")
     with open(listing, "w") as f:
         f.write("dtype\thead_dim\theads_q\theads_kv\tbatch\tseqlen\tcausal\n")
@@ -60,25 +59,30 @@ def count(build, program, arch, scenarios, folder):
     for line in out.splitlines():
         r = json.loads(line)
         kernel = max(r["kernels"], key=lambda k: k["flops_tensor"])
-        terms[r["dtype"], r["head_dim"], r["seqlen"], r["causal"]] = (kernel["modelled"], kernel["flops_tensor"])
+        terms[r["dtype"], r["head_dim"], r["seqlen"], r["causal"]] = (kernel["modelled"], kernel["blocks"])
     return terms
 
 
-def modelled(arch, s, terms):
+def modelled(arch, s, terms, longest=LONGEST, rows=None):
     """Milliseconds, what bounds them, and the share of the tensor pipe's bound."""
     sms, gbs = DEVICES[arch]
     d, n, causal, batch = int(s["head_dim"]), int(s["seqlen"]), int(s["causal"]), int(s["batch"])
-    model, _ = terms[s["dtype"], d, min(n, LONGEST), causal]
+    model, blocks = terms[s["dtype"], d, min(n, longest), causal]
     heads = batch * int(s["heads_q"])
-    share = heads * flops(n, d, causal) / flops(min(n, LONGEST), d, causal) / sms
+    share = heads * flops(n, d, causal) / flops(min(n, longest), d, causal) / sms * blocks  # the model gives every CTA a multiprocessor
     if not causal:
-        tiles = heads * math.ceil(n / TILE_ROWS[arch][d]) / sms
+        tiles = heads * math.ceil(n / (rows or TILE_ROWS[arch][d])) / sms
         share *= math.ceil(tiles) / tiles
     parts = {k[:-3]: v * share for k, v in model["terms"].items() if k not in ("dram_ns", "dispatch_ns", "atomic_ns")}
     parts["dram"] = 2.0 * batch * n * d * (2 * int(s["heads_q"]) + 2 * int(s["heads_kv"])) / (gbs * DRAM_SHARE)
     bound = max(parts, key=parts.get)
     joined = sum((v / parts[bound]) ** NORM for v in parts.values()) ** (1 / NORM) * parts[bound]
     return (model["launch_ns"] + joined) / 1e6, bound, parts["tensor"] / joined
+
+
+def libraries(build):
+    names = "libkscc_emu.a", "libkscc_base.a"
+    return [subprocess.run(["find", build, "-name", n], capture_output=True, text=True).stdout.split()[0] for n in names]
 
 
 def tflops(s, ms):
@@ -90,13 +94,60 @@ def summary(name, values):
     return f"# {name}: n {len(values)}, median {statistics.median(values):.3f}, tenth {values[len(values) // 10]:.3f}, nine tenths {values[-1 - len(values) // 10]:.3f}"
 
 
+def ladder(build, nvcc, scenarios):
+    """Every version of the ladder over all scenarios: bf16 (fp16 counts as bf16), one head of at most 1024 positions."""
+    longest, tool = 1024, ROOT + "/kernels/flash_attention/trace/ladder.py"
+    geomean = lambda values: math.exp(sum(map(math.log, values)) / len(values))
+    listed = subprocess.run([sys.executable, tool, "list"], check=True, capture_output=True, text=True).stdout.splitlines()
+    ideas = [("0", "", "", "plain")] + [tuple(l.split("\t")[:4]) for l in listed]
+    date = subprocess.run(["date", "-u", "+%Y-%m-%d"], capture_output=True, text=True).stdout.strip()
+    print(f"# MODELLED, not measured: versions of the Blackwell kernel (kernels/flash_attention/trace/ladder.py), {date}; command: tests/blackwell/model.py BUILD --ladder")
+    print(f"# geomean: TFLOP/s over the 182 scenarios, from one bf16 head of at most {longest} positions; gain: over the version before, for N+I over N")
+    print("# right: of the 18 bf16 scenarios of 512 positions, compared with double precision on the emulated device, bounds checked")
+    print("version\tidea\tgeomean\tgain\tD64_full\tD64_causal\tD128_full\tD128_causal\tD256_full\tD256_causal\tright")
+    before = base = 0
+    for version, _, _, name in ideas:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, tool, "tree", version, folder], check=True)
+            main_file = folder + "/kernels/flash_attention/blackwell.cu"
+            text = open(main_file).read()
+            assert text.count("fb_by_head<__half>(args, stream)") == 1
+            open(main_file, "w").write(text.replace("fb_by_head<__half>(args, stream)", "cudaErrorNotSupported"))
+            subprocess.run([nvcc, "-gencode", "arch=compute_100a,code=compute_100a", "-O2", "-std=c++17", "-DFLASH_BLACKWELL", "-I" + folder, "-I" + ROOT, "-c",
+                            ROOT + "/tests/emulated/flash_emulated.cu", "-o", folder + "/k.o"], check=True)
+            program = folder + "/scenarios"
+            subprocess.run([nvcc, "-cudart", "shared", build + "/tests/emulated/flash_scenarios.o", folder + "/k.o", *libraries(build), "-o", program], check=True)
+            bf16 = [dict(s, dtype="bf16") for s in scenarios]
+            terms = count(build, program, "sm_100a", bf16, folder, longest)
+            listing = folder + "/512.tsv"
+            with open(listing, "w") as f:
+                f.writelines("\t".join(s[k] for k in ("dtype", "head_dim", "heads_q", "heads_kv", "batch", "seqlen", "causal")) + "\n"
+                             for s in scenarios if s["dtype"] == "bf16" and s["seqlen"] == "512")
+            env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(build, "lib/emulated"), KSCC_EMU_ARCH="sm_100a", KSCC_EMU_CHECKS="bounds")
+            right = subprocess.run([program, listing], env=env, capture_output=True, text=True).stdout
+        all_rows, groups = [], {}
+        for s in bf16:
+            rate = tflops(s, modelled("sm_100a", s, terms, longest, 128 if int(version.split("+")[0]) < 4 else None)[0])
+            all_rows.append(rate)
+            groups.setdefault((int(s["head_dim"]), s["causal"]), []).append(rate)
+        mean = geomean(all_rows)
+        compared = base if "+" in version else before
+        if "+" not in version:
+            before = base = mean
+        print("\t".join([version, name, f"{mean:.0f}", f"{mean / compared:.3f}" if compared else "", *(f"{geomean(v):.0f}" for _, v in sorted(groups.items())),
+                         "%d of %d" % (right.count("\nright"), right.count("\nright") + right.count("\nWRONG"))]), flush=True)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
     p.add_argument("--nvcc", default="nvcc")
+    p.add_argument("--ladder", action="store_true")
     a = p.parse_args()
     build = os.path.abspath(a.build)
     scenarios = rows(ROOT + "/kernels/flash_attention/scenarios.tsv")
+    if a.ladder:
+        return ladder(build, a.nvcc, scenarios)
     key = lambda s: tuple(s[k] for k in ("dtype", "head_dim", "heads_q", "heads_kv", "batch", "seqlen", "causal"))
     measured = {key(r): float(r["ms"]) for r in rows(ROOT + "/docs/results/fa_hopper_h200.tsv")}
     with tempfile.TemporaryDirectory() as folder:

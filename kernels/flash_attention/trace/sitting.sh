@@ -8,28 +8,11 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:?usage: sitting.sh OUTDIR [kscc options]}
 shift
-mkdir -p "$out" || exit 2
-out=$(cd "$out" && pwd)
-cd "$out" || exit 2
-words=(-O3 -std=c++17 -Xcompiler -fno-inline -gencode "arch=compute_90a,code=sm_90a" --kscc-dir="$out/store" --kscc-ask=bank "$@")
-steps=${STEPS:-99} done=0 bad=0
+arch=90a
+unit() { python3 "$here/unit.py" ${FLASH_SMALL:+--small} "$1"; }
+. "$here/steps.sh"
 
-unit() { python3 "$here/unit.py" ${FLASH_SMALL:+--small} "$1" >flash.cu; }
-call() { timeout "${CALL_S:-300}" "${KSCC:-kscc}" try flash.cu "${words[@]}" "$@" >last.txt 2>&1; local rc=$?; cat last.txt >>log.txt; return $rc; }
-
-# step LABEL LAYER PREDICTED CONFIGURATION BECAUSE
-step() {
-    [ $((done++)) -lt "$steps" ] || return 0
-    unit "$4"
-    call --label "$1" --layer "$2" --predict "$3" --because "$5"
-    grep '^trial' last.txt | head -n 1
-    grep -qE '^trial .*(accepted|no gain)' last.txt || { bad=1; tail -n 5 last.txt; }
-}
-
-unit "4, 64, 6, 0, 0, 6"
-call || { cat last.txt; exit 1; }
-call --ask
-grep '^question' last.txt | head -n 1
+begin "4, 64, 6, 0, 0, 6"
 step "v9: all exponentials before the wait for O" synchronization 1.05 "4, 64, 6, 0, 0, 8" \
     "after three quarters of the exponentials the products of O are still under way when they are waited for; behind all of them they are done"
 step "v11: what stands between two blocks made short" synchronization 1.04 "4, 64, 6, 0, 0, 8, false, false, false, true" \

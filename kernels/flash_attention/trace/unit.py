@@ -14,21 +14,23 @@ Every replacement has to find its text, or this fails.
 import os, re, sys
 
 ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../../../"
-PASTED = {"kernels/flash_attention/counter.cuh"}  # the entry has a counter of its own
 
 
-def paste(path):
-    if path in PASTED:
+def paste(path, pasted, changed):
+    """A header with those it includes, each once; `changed`: texts instead of files."""
+    if path in pasted:
         return ""
-    PASTED.add(path)
+    pasted.add(path)
     out = []
-    with open(ROOT + path) as f:
-        for line in f:
-            m = re.match(r'#include "(kernels/[^"]+)"', line)
-            if m:
-                out.append(paste(m.group(1)))
-            elif line.strip() != "#pragma once":
-                out.append(line)
+    if path not in changed:
+        with open(ROOT + path) as f:
+            changed = {**changed, path: f.read()}
+    for line in changed[path].splitlines(keepends=True):
+        m = re.match(r'#include "(kernels/[^"]+)"', line)
+        if m:
+            out.append(paste(m.group(1), pasted, changed))
+        elif line.strip() != "#pragma once":
+            out.append(line)
     return "".join(out)
 
 
@@ -39,8 +41,9 @@ def replace(text, begin, end, by):
     return text[:i] + by + text[j:]
 
 
-def kernel():
-    t = paste("kernels/flash_attention/launch.cuh")
+def kernel(headers, changed={}):
+    pasted = {"kernels/flash_attention/counter.cuh"}  # the entry has a counter of its own
+    t = "".join(paste("kernels/flash_attention/" + h, pasted, changed) for h in headers)
     t = replace(t, "static cudaError_t fa_launch_as(", "cudaStream_t stream)",
                 "static cudaError_t fa_prepare(void (*kernel)(fa_params), int major, const struct flash_attention_args *a, fa_params *ret,\n"
                 "                              int *ret_grid)")
@@ -48,12 +51,14 @@ def kernel():
     t = replace(t, "    int grid;\n", "        return e;\n", "")
     t = replace(t, "    cudaLaunchAttribute early = {};", "    return cudaLaunchKernelEx(&config, kernel, p);",
                 "    *ret = p;\n    *ret_grid = s->tiles < sm_count ? s->tiles : sm_count;\n    return cudaSuccess;")
-    t = replace(t, "/* One instance of the kernel. */\ntemplate <class C> static cudaError_t fa_launch(", "\n}\n", "")
+    if "launch.cuh" in headers:
+        t = replace(t, "/* One instance of the kernel. */\ntemplate <class C> static cudaError_t fa_launch(", "\n}\n", "")
     t = replace(t, "template <typename T, int D> static cudaError_t fa_launch_plain(", "\n}\n", "")
     t = replace(t, "static constexpr unsigned int FA_COUNTERS", "fa_counters[FA_COUNTERS];\n", "")
     t = replace(t, "    unsigned int counter;", "\n", "    fa_counter *counter;\n")
     t = replace(t, "    fa_counter *counter = &fa_counters[s.counter]", "\n", "    fa_counter *counter = s.counter;\n")
-    t = replace(t, "template <typename T> static __device__ constexpr float FA_LIMIT", "FA_LIMIT<__half> = 8192.0f;\n",
+    if "FA_LIMIT" in t:
+        t = replace(t, "template <typename T> static __device__ constexpr float FA_LIMIT", "FA_LIMIT<__half> = 8192.0f;\n",
                 "template <typename T> struct fa_limit {\n    static constexpr float value = 1.0e18f; /* bf16 */\n};\n")
     return t.replace("FA_LIMIT<T>", "fa_limit<T>::value").rstrip()
 
@@ -88,7 +93,13 @@ cudaError_t attention_causal_64(const __nv_bfloat16 *q, const __nv_bfloat16 *k, 
     return cudaGetLastError();
 }"""
 
-small = sys.argv[1] == "--small"
-dims, time = ("B=1 S=1..160 K=1..2", "B=1 S=128 K=1 G=1") if small else \
-             ("B=1..32 S=1..2048 K=1..32", "B=16 S=1024 K=32 G=1 ; B=8 S=2048 K=32 G=1")
-print(kernel() + ENTRY.replace("@CONFIGURATION@", sys.argv[-1]).replace("@DIMS@", dims).replace("@TIME@", time))
+
+def main():
+    small = sys.argv[1] == "--small"
+    dims, time = ("B=1 S=1..160 K=1..2", "B=1 S=128 K=1 G=1") if small else \
+                 ("B=1..32 S=1..2048 K=1..32", "B=16 S=1024 K=32 G=1 ; B=8 S=2048 K=32 G=1")
+    print(kernel(["launch.cuh"]) + ENTRY.replace("@CONFIGURATION@", sys.argv[-1]).replace("@DIMS@", dims).replace("@TIME@", time))
+
+
+if __name__ == "__main__":
+    main()
