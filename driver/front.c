@@ -6,6 +6,7 @@
  * of that kind, because it is neither an option nor a file it knows what to do with. */
 
 #include "base/file.h"
+#include "base/process.h"
 #include "driver/call.h"
 #include "driver/host.h"
 #include "driver/nvcc.h"
@@ -15,6 +16,7 @@
 #include "driver/stats.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,6 +42,37 @@ static int fail(const struct ks_err *err)
     return STATUS_NOT_FOUND;
 }
 
+/* A library of the core's that is gone (an upgrade of the system took it) would end the build in the loader, when it is too late to
+ * become nvcc: the loader is asked first, which takes it 5 ms. */
+static enum ks_code check_core(const char *core, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT, errout = KS_STR_INIT;
+    static const char trace[] = "LD_TRACE_LOADED_OBJECTS", missing[] = " => not found", broken[] = "shared libraries: ";
+    char *const argv[] = {(char *)core, NULL};
+    struct ks_spawn spawn;
+    struct ks_exit end;
+    struct ks_err unknown; /* then it is tried */
+    ks_spawn_init(&spawn);
+    spawn.argv = argv;
+    setenv(trace, "1", 1);
+    enum ks_code code = ks_process_run(&spawn, &out, &errout, &end, &unknown);
+    unsetenv(trace);
+    if (code != KS_OK)
+        return KS_OK;
+    char *at = strstr(ks_str_cstr(&out), missing), *why = strstr(ks_str_cstr(&errout), broken);
+    if (at) {
+        *at = '\0';
+        const char *line = strrchr(ks_str_cstr(&out), '\n');
+        line = line ? line + 1 : ks_str_cstr(&out);
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot load '%s': its library %s is not there", core, line + strspn(line, "\t "));
+    }
+    if (ks_exit_ok(&end) || !why)
+        return KS_OK;
+    why += sizeof broken - 1;
+    why[strcspn(why, "\n")] = '\0';
+    return ks_fail(err, KS_ERR_NOT_FOUND, "cannot load '%s': %s", core, why);
+}
+
 /* Becomes "kscc-core NVCC argv...": the core gets the nvcc that was found here, because only this program knows which files are
  * itself. Returns only when it cannot. */
 static enum ks_code become_core(const char *nvcc, char *const *call, struct ks_err *err)
@@ -51,6 +84,8 @@ static enum ks_code become_core(const char *nvcc, char *const *call, struct ks_e
     ks_args_add(&argv, ks_str_cstr(&core));
     ks_args_add(&argv, nvcc);
     ks_args_add_all(&argv, call);
+    if (ks_file_is_executable(ks_str_cstr(&core)))
+        KS_TRY(check_core(ks_str_cstr(&core), err));
     execv(ks_str_cstr(&core), argv.v);
     return ks_fail_errno(err, KS_ERR_NOT_FOUND, "cannot run '%s'", ks_str_cstr(&core));
 }
