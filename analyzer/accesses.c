@@ -5,7 +5,6 @@
 #include "analyzer/usage.h"
 #include "base/str.h"
 
-#define KS_MAX_CALL_DEPTH 6
 #define KS_MAX_ACCESSES   20000
 
 typedef KS_VEC(struct ks_access) access_vec;

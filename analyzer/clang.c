@@ -208,30 +208,37 @@ static const char *text_of(struct collect *ctx, CXFile file, size_t *ret_len)
     return text ? ks_arena_strndup(ctx->c->arena, text, *ret_len) : NULL;
 }
 
+/* Nodes are of this text from here on. */
+static void enter_text(struct collect *ctx, CXFile file, const char *text, size_t len, bool header)
+{
+    struct ks_conv *c = ctx->c;
+    c->main_file = file;
+    c->source = text;
+    c->source_len = len;
+    c->header = header ? text : NULL;
+}
+
 /* Those that device code calls, by name, and those that these call. */
 static void convert_headers(struct collect *ctx)
 {
-    struct ks_conv *c = ctx->c, unit = *c;
-    size_t n = 0;
+    struct ks_conv unit = *ctx->c;
+    size_t n = 0, len;
     bool more = true;
     for (int round = 0; round < KS_MAX_HEADER_ROUNDS && more; round++) {
         more = false;
         for (size_t i = 0; i < ctx->candidates.n && n < KS_MAX_HEADER_FUNCTIONS; i++) {
             struct in_header *h = &ctx->candidates.data[i];
-            const char *text = h->text || !is_called(ctx, h->cursor) ? NULL : text_of(ctx, h->file, &c->source_len);
+            const char *text = h->text || !is_called(ctx, h->cursor) ? NULL : text_of(ctx, h->file, &len);
             if (!text)
                 continue;
-            c->source = c->header = h->text = text;
-            c->main_file = h->file;
+            h->text = text;
+            enter_text(ctx, h->file, text, len, true);
             convert_function(ctx, h->cursor);
             more = true;
             n++;
         }
     }
-    c->source = unit.source;
-    c->source_len = unit.source_len;
-    c->main_file = unit.main_file;
-    c->header = NULL;
+    enter_text(ctx, unit.main_file, unit.source, unit.source_len, false);
 }
 
 /* ---- instances of templates ------------------------------------------------------------------------------------------------ */
@@ -240,8 +247,10 @@ static void convert_headers(struct collect *ctx)
 static const char *text_at(struct collect *ctx, CXCursor cursor, CXFile *ret_file, size_t *ret_len)
 {
     clang_getExpansionLocation(clang_getCursorLocation(cursor), ret_file, NULL, NULL, NULL);
-    if (*ret_file && clang_File_isEqual(*ret_file, ctx->c->main_file))
-        return *ret_len = ctx->c->source_len, ctx->c->source;
+    if (*ret_file && clang_File_isEqual(*ret_file, ctx->c->main_file)) {
+        *ret_len = ctx->c->source_len;
+        return ctx->c->source;
+    }
     return *ret_file && is_users(ctx, cursor, *ret_file) ? text_of(ctx, *ret_file, ret_len) : NULL;
 }
 
@@ -266,16 +275,9 @@ static void convert_instances(struct collect *ctx)
         struct ks_function *as_written = written_as(ctx, written);
         if (!text || (as_written && as_written->node->symbol->has_instance))
             continue;
-        bool in_unit = text == unit.source;
-        c->source = text;
-        c->source_len = len;
-        c->main_file = file;
-        c->header = in_unit ? NULL : text;
+        enter_text(ctx, file, text, len, text != unit.source);
         struct ks_function f = read_function(c, instance, true);
-        c->source = unit.source;
-        c->source_len = unit.source_len;
-        c->main_file = unit.main_file;
-        c->header = NULL;
+        enter_text(ctx, unit.main_file, unit.source, unit.source_len, false);
         if (!f.body)
             continue;
         f.node->symbol->has_instance = true;

@@ -6,6 +6,10 @@
 
 #include "analyzer/facts.h"
 
+/* Calls are followed so deep: of device functions, and of host functions that launch. */
+#define KS_MAX_CALL_DEPTH 6
+#define KS_MAX_HOST_DEPTH 4
+
 /* A __device__ function's parameter and the argument of the call that is being followed. */
 struct ks_binding {
     const struct ks_symbol *param;

@@ -132,6 +132,11 @@ static const struct ks_node *function_among(struct ks_node *const *functions, si
     return by_name;
 }
 
+bool ks_node_is_loop(const struct ks_node *n)
+{
+    return n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO;
+}
+
 const struct ks_node *ks_facts_callee(const struct ks_facts *f, const struct ks_node *call)
 {
     if (call->kind != KS_NODE_CALL || !call->symbol || call->symbol->kind != KS_SYM_FUNCTION)

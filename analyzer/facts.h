@@ -401,6 +401,7 @@ const struct ks_entry *ks_facts_entry(const struct ks_facts *f, const char *name
 bool ks_facts_entry_named(const struct ks_entry *e, const char *name);
 /* The function whose body a call runs; NULL: not of the unit or of the user's headers. */
 const struct ks_node *ks_facts_callee(const struct ks_facts *f, const struct ks_node *call);
+bool ks_node_is_loop(const struct ks_node *n); /* for, while, do */
 /* Text of a node, borrowed from source. */
 const char *ks_node_text(const struct ks_facts *f, const struct ks_node *n, size_t *ret_len);
 /* Coefficient of a single-variable linear term; 0 when absent; *ret_symbolic set when the variable occurs multiplied by others.

@@ -7,7 +7,6 @@
 #include <string.h>
 
 /* __device__ functions are followed this deep. */
-#define KS_MAX_CALL_DEPTH 6
 
 struct scan {
     const struct ks_mirror *m;

@@ -7,9 +7,7 @@
 
 #include <ctype.h>
 
-/* Host functions that launch are followed this deep, and to so many launches. */
-#define KS_MAX_HOST_DEPTH    4
-#define KS_MAX_LAUNCHES_DONE 256
+#define KS_MAX_LAUNCHES_DONE 256 /* by an entry, in what it calls too */
 
 /* A host function whose body runs: the entry, or one that it calls. */
 struct frame {
@@ -243,7 +241,7 @@ static void note_surroundings(const struct found_launch *found, struct ks_launch
     for (const struct ks_node *n = found->node; n; n = frame->call, frame = frame->outer) {
         for (const struct ks_node *p = n->parent; p; p = p->parent) {
             l->conditional |= p->kind == KS_NODE_IF || p->kind == KS_NODE_SWITCH || p->kind == KS_NODE_CONDITIONAL;
-            l->in_loop |= p->kind == KS_NODE_FOR || p->kind == KS_NODE_WHILE || p->kind == KS_NODE_DO;
+            l->in_loop |= ks_node_is_loop(p);
         }
         l->call = frame->call ? frame->call : l->call;
         if (!frame->outer)

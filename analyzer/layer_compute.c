@@ -116,8 +116,6 @@ const struct ks_loop *ks_case_matmul_loop(const struct ks_case *c, size_t *ret_n
 
 /* ---- single operations ---- */
 
-#define KS_MAX_CALL_DEPTH 6
-
 struct operations {
     const struct ks_facts *facts;
     const struct ks_kernel *k;
@@ -200,7 +198,7 @@ static bool visit_operation(const struct ks_node *n, void *data);
 static bool is_in_loop(const struct ks_node *n)
 {
     for (; n; n = n->parent) {
-        if (n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO)
+        if (ks_node_is_loop(n))
             return true;
     }
     return false;

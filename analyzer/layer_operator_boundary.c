@@ -2,6 +2,7 @@
 
 #include "analyzer/evidence.h"
 
+#include "analyzer/expand.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -13,8 +14,6 @@ struct host_calls {
     const struct ks_node *allocation, *copy, *sync, *to_host, *on_device; /* the first of each, in the entry */
     int allocations, copies, syncs, to_hosts, on_devices;
 };
-
-#define KS_MAX_HOST_DEPTH 4
 
 static bool is_any(const char *name, const char *const *list)
 {

@@ -216,7 +216,7 @@ static bool visit_work(const struct ks_node *n, void *data)
 {
     struct work *w = data;
     w->operations += n->kind == KS_NODE_BINARY || (n->kind == KS_NODE_CALL && !n->has_value);
-    w->loops |= n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO;
+    w->loops |= ks_node_is_loop(n);
     return true;
 }
 

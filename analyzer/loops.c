@@ -15,7 +15,7 @@ struct loop_ctx {
 static bool visit_loops(const struct ks_node *n, void *data)
 {
     struct loop_ctx *ctx = data;
-    if (n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO) {
+    if (ks_node_is_loop(n)) {
         struct ks_loop l = {.node = n, .trip_count = -1};
         ks_vec_push(&ctx->loops, l);
     }

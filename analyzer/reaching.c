@@ -2,7 +2,7 @@
 
 static bool is_loop(const struct ks_node *n)
 {
-    return n->kind == KS_NODE_FOR || n->kind == KS_NODE_WHILE || n->kind == KS_NODE_DO || n->kind == KS_NODE_LAMBDA;
+    return ks_node_is_loop(n) || n->kind == KS_NODE_LAMBDA;
 }
 
 static bool is_inside(const struct ks_node *n, const struct ks_node *around)
