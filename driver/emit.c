@@ -1,6 +1,6 @@
-#include "driver/demangle.h"
 #include "driver/emit.h"
 
+#include "driver/demangle.h"
 #include "driver/host_compiler.h"
 #include "driver/paths.h"
 #include "driver/portable.h"
@@ -35,7 +35,7 @@ struct half_names {
 
 struct emitter {
     const struct ks_unit *u;
-    struct ks_emission *entries;
+    struct ks_emission *entries; /* copies, whose launches have the baseline's own symbols */
     size_t n;
     const char *dir; /* scratch */
     struct half_names *names;
@@ -66,8 +66,8 @@ static bool has_symbol(const struct ks_symtab *t, const char *name)
     return false;
 }
 
-/* The host's function of a kernel of that name, which launches can be known by; that of a static kernel or of a template's
- * instance is local.  NULL: none, or several. */
+/* The host's function of a kernel of that name, which launches can be known by, as this object has it; that of a static kernel or
+ * of a template's instance is local.  NULL: none, or several. */
 static const char *find_kernel(const struct ks_symtab *t, const char *name)
 {
     const char *found = NULL;
@@ -147,17 +147,18 @@ static enum ks_code check_baseline(struct emitter *e, struct ks_err *err)
     bool launches = e->n > 0 && e->entries[0].launch; /* all entries of a unit are of one kind */
     KS_TRY(read_baseline(e->u, launches, &e->baseline, err));
     for (size_t i = 0; i < e->n; i++) {
-        const struct ks_emission *x = &e->entries[i];
-        const char *symbol = x->signature->symbol;
-        if (x->launch) {
-            struct ks_emission_launch *l = KS_ARENA_NEW(e->u->arena, struct ks_emission_launch);
-            *l = *x->launch;
-            l->symbol = find_kernel(&e->baseline, symbol = x->launch->symbol);
-            e->entries[i].launch = l->symbol ? l : NULL;
-        }
-        if (!x->launch && !x->inner && !defines_function(&e->baseline, symbol))
+        struct ks_emission *x = &e->entries[i];
+        const char *symbol = x->launch ? x->launch->symbol : x->signature->symbol;
+        const char *kernel = x->launch ? find_kernel(&e->baseline, symbol) : NULL;
+        if (x->launch ? !kernel : !x->inner && !defines_function(&e->baseline, symbol))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "object '%s' does not define '%s' as an ordinary function", e->u->object,
                            symbol);
+        if (kernel) {
+            struct ks_emission_launch *l = KS_ARENA_NEW(e->u->arena, struct ks_emission_launch);
+            *l = *x->launch;
+            l->symbol = kernel;
+            x->launch = l;
+        }
     }
     return KS_OK;
 }
