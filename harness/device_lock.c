@@ -12,14 +12,21 @@
 #define COUNTER_BYTE (INT64_MAX - 1) /* who has it may count */
 #define MAX_NUMBER   (INT64_MAX / 2)
 
-/* CUDA's first device: the first that CUDA_VISIBLE_DEVICES names. */
+int ks_device_first(const char **ret_name)
+{
+    static const char letters[] = "0123456789-abcdefABCDEFGPUMIG";
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    size_t n = visible ? strspn(visible, letters) : 0;
+    *ret_name = n ? visible : "0";
+    return n ? (int)n : 1;
+}
+
 static int open_lock(const char *what)
 {
-    static const char name[] = "0123456789-abcdefABCDEFGPUMIG";
-    const char *tmp = getenv("TMPDIR"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *tmp = getenv("TMPDIR"), *device;
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-    size_t n = visible ? strspn(visible, name) : 0;
-    ks_str_addf(&path, "%s/kscc-gpu%.*s.%s", tmp && *tmp ? tmp : "/tmp", n ? (int)n : 1, n ? visible : "0", what);
+    int n = ks_device_first(&device);
+    ks_str_addf(&path, "%s/kscc-gpu%.*s.%s", tmp && *tmp ? tmp : "/tmp", n, device, what);
     int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd >= 0 && fchmod(fd, 0666) < 0 &&
         errno != EPERM) { /* other users' kscc share the device too; the owner has seen to it */

@@ -12,6 +12,9 @@ struct ks_device_lock {
     int lock_fd;
 };
 
+/* What CUDA_VISIBLE_DEVICES calls CUDA's first device, an index or a UUID; returns the length of the name. */
+int ks_device_first(const char **ret_name);
+
 void ks_device_lock_open(struct ks_device_lock *l);
 void ks_device_lock_close(struct ks_device_lock *l);
 void ks_device_lock_shared(struct ks_device_lock *l);

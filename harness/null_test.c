@@ -19,11 +19,11 @@
 
 static void place_here(char *out, size_t size)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *device;
     char host[65] = "";
     gethostname(host, sizeof host - 1);
-    int n = visible && *visible ? (int)strcspn(visible, ",") : 0;
-    snprintf(out, size, "%s:gpu%.*s", host, n ? n : 1, n ? visible : "0");
+    int n = ks_device_first(&device);
+    snprintf(out, size, "%s:gpu%.*s", host, n, device);
 }
 
 static void place_now(const struct ks_session_options *opt, char *out, size_t size)

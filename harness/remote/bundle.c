@@ -111,6 +111,25 @@ static enum ks_code manifest_write(const char *dir, const struct manifest *m, st
     return json_write(dir, "bundle.json", j, err);
 }
 
+/* What a bundle or a result says of itself, where this program can read it.  task: for messages, "run the bundle". */
+static enum ks_code head_read(const char *dir, const char *file, const char *format_name, const char *task, struct ks_json **ret,
+                              struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    ks_path_join(&path, dir, file);
+    KS_TRY(ks_json_read_file(path.data, &j, err));
+    int64_t format = ks_json_get_i64(j, format_name, 0);
+    if (format != KS_BUNDLE_FORMAT)
+        return ks_fail(err, KS_ERR_UNSUPPORTED, "%s '%s': its format is %lld, this program's is %d", task, dir, (long long)format,
+                       KS_BUNDLE_FORMAT);
+    const char *version = ks_json_get_str(j, "version", "");
+    if (ks_step_version_check(version, strlen(version), err) != KS_OK)
+        return ks_wrap(err, "%s '%s'", task, dir);
+    *ret = ks_steal(j);
+    return KS_OK;
+}
+
 /* Of a closed one, that its steps are those that were meant. */
 static enum ks_code manifest_read(const char *dir, struct manifest *ret, struct ks_err *err)
 {
@@ -118,15 +137,7 @@ static enum ks_code manifest_read(const char *dir, struct manifest *ret, struct 
     KS_AUTO_JSON struct ks_json *j = NULL;
     struct stat st;
     char hash[65];
-    ks_path_join(&path, dir, "bundle.json");
-    KS_TRY(ks_json_read_file(path.data, &j, err));
-    int64_t format = ks_json_get_i64(j, "kscc_bundle", 0);
-    if (format != KS_BUNDLE_FORMAT)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "run the bundle '%s': its format is %lld, this program's is %d", dir,
-                       (long long)format, KS_BUNDLE_FORMAT);
-    const char *version = ks_json_get_str(j, "version", "");
-    if (ks_step_version_check(version, strlen(version), err) != KS_OK)
-        return ks_wrap(err, "run the bundle '%s'", dir);
+    KS_TRY(head_read(dir, "bundle.json", "kscc_bundle", "run the bundle", &j, err));
     const struct ks_json *limits = ks_json_get(j, "limits");
     struct manifest m = {.open = ks_json_get_bool(j, "open", false), .bytes = ks_json_get_i64(j, "steps_bytes", -1)};
     m.limits.wall_s = ks_json_get_i64(limits, "wall_s", 0);
@@ -140,7 +151,7 @@ static enum ks_code manifest_read(const char *dir, struct manifest *ret, struct 
             return ks_fail(err, KS_ERR_MISMATCH,
                            "run the bundle '%s': it is damaged: 'steps' has %lld bytes, bundle.json says %lld", dir,
                            (long long)st.st_size, (long long)m.bytes);
-        KS_TRY(bundle_hash(dir, version, &m.limits, hash, err));
+        KS_TRY(bundle_hash(dir, ks_json_get_str(j, "version", ""), &m.limits, hash, err));
         if (strcmp(hash, m.hash) != 0)
             return ks_fail(err, KS_ERR_MISMATCH, "run the bundle '%s': it is damaged: its hash is %s, bundle.json says %s", dir,
                            hash, m.hash);
@@ -382,15 +393,8 @@ enum ks_code ks_bundle_check(const char *dir, const char *result, struct ks_err 
     KS_TRY(manifest_read(dir, &m, err));
     if (m.open)
         return ks_fail(err, KS_ERR_MISMATCH, "check a result of the bundle '%s': the bundle is still open", dir);
-    ks_path_join(&path, result, "result.json");
-    KS_TRY(ks_json_read_file(path.data, &j, err));
-    int64_t format = ks_json_get_i64(j, "kscc_result", 0);
-    if (format != KS_BUNDLE_FORMAT)
-        return ks_fail(err, KS_ERR_UNSUPPORTED, "check the result '%s': its format is %lld, this program's is %d", result,
-                       (long long)format, KS_BUNDLE_FORMAT);
-    const char *version = ks_json_get_str(j, "version", ""), *of = ks_json_get_str(j, "bundle", "");
-    if (ks_step_version_check(version, strlen(version), err) != KS_OK)
-        return ks_wrap(err, "check the result '%s'", result);
+    KS_TRY(head_read(result, "result.json", "kscc_result", "check the result", &j, err));
+    const char *of = ks_json_get_str(j, "bundle", "");
     if (strcmp(of, m.hash) != 0)
         return ks_fail(err, KS_ERR_MISMATCH, "check the result '%s': it is of the bundle %.64s, not of '%s', which is %s", result,
                        of, dir, m.hash);
