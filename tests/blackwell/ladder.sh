@@ -8,12 +8,7 @@ set -u
 kscc=$(realpath "$1")
 cd "$(dirname "$0")/../.." || exit 2
 here=kernels/flash_attention
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-check() { # check NAME STATUS
-    if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED $1"; fi
-}
+. tests/checks.sh
 
 python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' $here/trace/ladder_emulated.tar.xz "$work"
 check "the trace unpacks" $?

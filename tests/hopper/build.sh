@@ -5,12 +5,7 @@
 set -u
 nvcc=$1
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-check() { # check NAME STATUS
-    if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED $1"; fi
-}
+. tests/checks.sh
 
 "$nvcc" -std=c++17 -O3 -I. -gencode arch=compute_90a,code=sm_90a -Xptxas -v -c kernels/flash_attention/hopper.cu -o "$work/hopper.o" >"$work/log" 2>&1
 check "hopper.cu compiles" $?

@@ -7,12 +7,7 @@ set -u
 kscc=$(realpath "$1")
 cd "$(dirname "$0")/../.." || exit 2
 here=kernels/flash_attention
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-check() { # check NAME STATUS
-    if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED $1"; fi
-}
+. tests/checks.sh
 
 python3 $here/bench.py --from-raw --raw docs/results/fa_hopper_v12_rounds.json.gz --baseline $here/baselines_fa3_h200.tsv --out "$work/t.tsv" >"$work/report"
 check "bench.py takes the rounds" $?

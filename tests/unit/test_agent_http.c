@@ -67,20 +67,25 @@ static struct ks_agent_http_options options(const char *model)
                                           .context_tokens = 50000};
 }
 
+static struct ks_agent_view view_of_source(void)
+{
+    return (struct ks_agent_view){.path = "unit.cu",
+                                  .source = source,
+                                  .source_len = strlen(source),
+                                  .original = source,
+                                  .original_len = strlen(source),
+                                  .entry = "e",
+                                  .arch = "sm_90a"};
+}
+
 static struct outcome run(const struct ks_agent_http_options *opt, int64_t deadline_s)
 {
     struct outcome o = {0};
     struct ks_agent *agent = NULL;
     int64_t start = ks_clock_ns();
-    struct ks_agent_view view = {.path = "unit.cu",
-                                 .source = source,
-                                 .source_len = strlen(source),
-                                 .original = source,
-                                 .original_len = strlen(source),
-                                 .entry = "e",
-                                 .arch = "sm_90a",
-                                 .trials_left = 5,
-                                 .deadline_ns = deadline_s ? start + deadline_s * 1000000000 : 0};
+    struct ks_agent_view view = view_of_source();
+    view.trials_left = 5;
+    view.deadline_ns = deadline_s ? start + deadline_s * 1000000000 : 0;
     o.code = ks_agent_http_new(opt, &agent, &o.err);
     if (o.code != KS_OK)
         return o;
@@ -422,14 +427,8 @@ static void search(const char *journal, const char *log, struct searched *ret)
     struct ks_proposal p[4];
     struct ks_agent *agent = NULL;
     struct ks_err err;
-    struct ks_agent_view view = {.path = "unit.cu",
-                                 .source = source,
-                                 .source_len = strlen(source),
-                                 .original = source,
-                                 .original_len = strlen(source),
-                                 .entry = "e",
-                                 .arch = "sm_90a",
-                                 .attempts = attempts};
+    struct ks_agent_view view = view_of_source();
+    view.attempts = attempts;
     opt.journal = journal;
     CHECK_OK(ks_agent_http_new(&opt, &agent, &err));
     for (view.trials_left = 4; view.trials_left; view.trials_left--) {
