@@ -1,8 +1,10 @@
-/* kscc record: runs a program on the emulated device and keeps what its kernels read and wrote; prints where the time went. */
+/* kscc record: runs a program on a GPU or the emulated device and keeps what its kernels read and wrote; prints where the time
+ * went. */
 
 #include "base/file.h"
 #include "driver/command_args.h"
 #include "driver/commands.h"
+#include "driver/recorder.h"
 #include "driver/run_emulated.h"
 #include "driver/say.h"
 #include "harness/record/record.h"
@@ -13,8 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DIR_VARIABLE    "KSCC_RECORD" /* the emulated runtime reads these */
-#define SAMPLE_VARIABLE "KSCC_RECORD_SAMPLE"
+#define SAMPLE_VARIABLE "KSCC_RECORD_SAMPLE" /* the recorder reads these */
 #define MAX_VARIABLE    "KSCC_RECORD_MAX"
 #define MIN_CAP_BYTES   4096
 
@@ -59,6 +60,15 @@ static void print_summary(const struct ks_json *j)
         print_kernel(ks_json_at(kernels, i));
 }
 
+static void say_not_covered(const struct ks_json *what)
+{
+    for (size_t i = 0; i < ks_json_len(what); i++) {
+        const char *name = ks_json_key(ks_json_at(what, i));
+        ks_say(KS_SEV_REMARK, "not in the recording: %s (%lld) [kscc-incomplete]", name,
+               (long long)ks_json_get_i64(what, name, 0));
+    }
+}
+
 /* 0, or 1: said. */
 static int show(const char *dir, bool json, bool check)
 {
@@ -76,6 +86,7 @@ static int show(const char *dir, bool json, bool check)
     if (ks_json_get_bool(j, "full", false))
         ks_say(KS_SEV_WARNING,
                "the recording is not whole: its cap or the disk was reached, showing what was kept [kscc-incomplete]");
+    say_not_covered(ks_json_get(j, "not_covered"));
     if (check)
         ks_say(KS_SEV_REMARK, "%zu content%s as named [kscc-recorded]", n, n == 1 ? " is" : "s are");
     if (json) {
@@ -122,19 +133,23 @@ static bool any_process(const char *dir)
 static int record(const struct ks_settings *s, const char *dir, const char *sample, const char *cap, char *const *program)
 {
     KS_AUTO_FREE char *path = NULL;
+    KS_AUTO_ARGS struct ks_args words;
     struct ks_err err;
-    if (s->device.choice == KS_CHOOSE_CUDA) {
-        ks_say(KS_SEV_ERROR, "record runs programs on the emulated device; recording on a GPU is not there [kscc-device]");
-        return 1;
-    }
+    bool gpu;
+    ks_args_init(&words);
     if (make_dir(dir, &path, &err) != KS_OK) {
         ks_say_error(&err);
         return 1;
     }
-    if (!ks_run_emulated_prepare(s, program[0]))
+    if (ks_recorder_environment(s, path, &words, &gpu, &err) != KS_OK) {
+        rmdir(path);
+        ks_say_error(&err);
         return 1;
+    }
+    if (!gpu)
+        ks_run_warn_static(program[0]);
+    ks_environment_set(&words);
     KS_AUTO_STR struct ks_str number = KS_STR_INIT;
-    setenv(DIR_VARIABLE, path, 1);
     if (sample)
         setenv(SAMPLE_VARIABLE, sample, 1);
     else
@@ -153,8 +168,8 @@ static int record(const struct ks_settings *s, const char *dir, const char *samp
     }
     if (!any_process(path)) {
         rmdir(path);
-        ks_say(KS_SEV_WARNING, "no process of '%s' used the emulated device: nothing was recorded [kscc-nothing-seen]",
-               program[0]);
+        ks_say(KS_SEV_WARNING, "no process of '%s' used the %s: nothing was recorded [kscc-nothing-seen]", program[0],
+               gpu ? "GPU" : "emulated device");
     } else {
         ks_say(KS_SEV_REMARK, "recorded in '%s'; 'kscc record --show=%s' prints where the time went [kscc-recorded]", dir, dir);
     }

@@ -16,7 +16,7 @@
 #define ARCH_VARIABLE "KSCC_EMU_ARCH"
 
 /* A program that took NVIDIA's runtime into itself never asks for the library that is put in its way. */
-static void warn_static(const char *name)
+void ks_run_warn_static(const char *name)
 {
     KS_AUTO_FREE char *path = NULL;
     struct ks_err err;
@@ -28,21 +28,39 @@ static void warn_static(const char *name)
             name);
 }
 
-bool ks_run_emulated_prepare(const struct ks_settings *s, const char *program)
+enum ks_code ks_run_emulated_words(const struct ks_settings *s, struct ks_args *out, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     const char *old = getenv("LD_LIBRARY_PATH");
     ks_paths_emulated(&path);
-    if (path.len == 0) {
-        ks_say(KS_SEV_ERROR, "cannot find the emulated device's libcudart.so.13 [kscc-not-found]");
+    if (path.len == 0)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find the emulated device's libcudart.so.13");
+    ks_args_addf(out, "LD_LIBRARY_PATH=%s%s%s", ks_str_cstr(&path), old && *old ? ":" : "", old ? old : "");
+    if (s->device.arch[0])
+        ks_args_addf(out, ARCH_VARIABLE "=%s", s->device.arch);
+    return KS_OK;
+}
+
+void ks_environment_set(const struct ks_args *words)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        size_t n = strcspn(words->v[i], "=");
+        KS_AUTO_FREE char *name = ks_xstrndup(words->v[i], n);
+        setenv(name, words->v[i] + n + 1, 1);
+    }
+}
+
+bool ks_run_emulated_prepare(const struct ks_settings *s, const char *program)
+{
+    KS_AUTO_ARGS struct ks_args words;
+    struct ks_err err;
+    ks_args_init(&words);
+    if (ks_run_emulated_words(s, &words, &err) != KS_OK) {
+        ks_say_error(&err);
         return false;
     }
-    if (old && *old)
-        ks_str_addf(&path, ":%s", old);
-    setenv("LD_LIBRARY_PATH", ks_str_cstr(&path), 1);
-    if (s->device.arch[0])
-        setenv(ARCH_VARIABLE, s->device.arch, 1);
-    warn_static(program);
+    ks_environment_set(&words);
+    ks_run_warn_static(program);
     return true;
 }
 

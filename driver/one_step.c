@@ -5,6 +5,7 @@
 #include "driver/emit.h"
 #include "driver/pipeline.h"
 #include "driver/program_mode.h"
+#include "driver/recorder.h"
 #include "driver/say.h"
 #include "driver/work_dir.h"
 
@@ -101,13 +102,14 @@ static enum ks_code compile_rest(struct one_step *o, struct ks_err *err)
     return KS_OK;
 }
 
-/* A program of the objects as they are now that can run on the emulated device. */
-static enum ks_code link_shared(struct one_step *o, const char *name, char **ret, struct ks_err *err)
+/* A program of the objects as they are now that can run under the recorder: the emulated device takes the place of the shared
+ * runtime, a GPU's program is linked as it will be. */
+static enum ks_code link_trial(struct one_step *o, const char *name, char **ret, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args argv;
     ks_args_init(&argv);
     char *path = ks_arena_printf(o->c->arena, "%s/%s", o->dir, name);
-    link_line(o, path, true, &argv);
+    link_line(o, path, !ks_recorder_is_gpu(o->s), &argv);
     KS_TRY(ks_tool_run(argv.v, NULL, err));
     *ret = path;
     return KS_OK;
@@ -120,7 +122,7 @@ static bool record_program(struct one_step *o, struct ks_settings *with_workload
     char *baseline = NULL;
     enum ks_code code = compile_rest(o, &err);
     if (code == KS_OK)
-        code = link_shared(o, "baseline", &baseline, &err);
+        code = link_trial(o, "baseline", &baseline, &err);
     if (code != KS_OK) {
         ks_say_instead(&err, program_stays);
         return false;
@@ -147,7 +149,7 @@ static enum ks_code link_again(struct one_step *o, struct ks_err *err)
     KS_TRY(compile_rest(o, err));
     if (o->program) {
         char *trial = NULL;
-        KS_TRY(link_shared(o, "candidate", &trial, err));
+        KS_TRY(link_trial(o, "candidate", &trial, err));
         if (!ks_program_mode_same(o->program, trial))
             return ks_fail(err, KS_ERR_MISMATCH, "the program with candidates is not the same program");
     }

@@ -35,19 +35,33 @@ void ks_paths_core(struct ks_str *out)
     }
 }
 
-void ks_paths_emulated(struct ks_str *out)
+/* PREFIX/lib/kscc/<name>, or the build's lib/<name>: replaces out; false: neither is there. */
+static bool private_library(const char *name, struct ks_str *out)
 {
-    static const char *const places[] = {"../lib/emulated", "../lib/kscc/emulated"};
+    static const char *const places[] = {"../lib", "../lib/kscc"};
     KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
     ks_paths_bin(&bin);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        ks_path_join(out, ks_str_cstr(&bin), places[i]);
-        KS_AUTO_STR struct ks_str library = KS_STR_INIT;
-        ks_path_join(&library, ks_str_cstr(out), "libcudart.so.13");
-        if (ks_file_exists(ks_str_cstr(&library)))
-            return;
+        ks_str_clear(out);
+        ks_str_addf(out, "%s/%s/%s", ks_str_cstr(&bin), places[i], name);
+        if (ks_file_exists(ks_str_cstr(out)))
+            return true;
     }
     ks_str_clear(out);
+    return false;
+}
+
+void ks_paths_emulated(struct ks_str *out)
+{
+    KS_AUTO_STR struct ks_str library = KS_STR_INIT;
+    ks_str_clear(out);
+    if (private_library("emulated/libcudart.so.13", &library))
+        ks_path_dir(out, ks_str_cstr(&library));
+}
+
+void ks_paths_recorder(struct ks_str *out)
+{
+    private_library("libkscc-record.so", out);
 }
 
 void ks_paths_bank(struct ks_str *out)

@@ -9,6 +9,7 @@
 void ks_paths_bin(struct ks_str *out);      /* folder of kscc and kscc-worker; each function replaces out */
 void ks_paths_core(struct ks_str *out);     /* the program kscc-core */
 void ks_paths_emulated(struct ks_str *out); /* folder of the emulated libcudart.so.13; empty when not found */
+void ks_paths_recorder(struct ks_str *out); /* libkscc-record.so; empty when not found */
 void ks_paths_bank(struct ks_str *out);     /* question bank */
 void ks_paths_prices(struct ks_str *out);   /* file of models' prices */
 void ks_paths_presets(struct ks_str *out);  /* how coding agents' programs are called */

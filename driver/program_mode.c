@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/process.h"
-#include "driver/paths.h"
 #include "driver/program_output.h"
+#include "driver/recorder.h"
 #include "driver/say.h"
 #include "harness/record/record.h"
 
@@ -61,25 +61,19 @@ static enum ks_code run_program(const struct ks_program_mode *p, const char *pro
                                 struct run *ret, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args argv;
-    KS_AUTO_STR struct ks_str emulated = KS_STR_INIT, folder = KS_STR_INIT, recording = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str folder = KS_STR_INIT, recording = KS_STR_INIT;
     struct ks_spawn s;
     struct ks_exit end;
+    bool gpu;
     ks_args_init(&argv);
-    ks_paths_emulated(&emulated);
-    if (emulated.len == 0)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot find the emulated device's libcudart.so.13");
     ks_str_addf(&folder, "%s/%s-%zu", p->dir, kind, set);
     ks_str_addf(&recording, "%s/%s-%zu-recorded", p->dir, kind, set);
     ret->folder = ks_xstrdup(ks_str_cstr(&folder));
     ret->recording = ks_xstrdup(ks_str_cstr(&recording));
     KS_TRY(ks_dir_make(ret->folder, err));
     KS_TRY(ks_dir_make(ret->recording, err));
-    const char *old = getenv("LD_LIBRARY_PATH");
     ks_args_add(&argv, "env"); /* its environment is not ours, which compilers inherit */
-    ks_args_addf(&argv, "LD_LIBRARY_PATH=%s%s%s", ks_str_cstr(&emulated), old && *old ? ":" : "", old ? old : "");
-    ks_args_addf(&argv, "KSCC_RECORD=%s", ret->recording);
-    if (p->s->device.arch[0])
-        ks_args_addf(&argv, "KSCC_EMU_ARCH=%s", p->s->device.arch);
+    KS_TRY(ks_recorder_environment(p->s, ret->recording, &argv, &gpu, err));
     ks_args_add(&argv, program);
     add_words(p->sets.v[set], &argv);
     ks_spawn_init(&s);
@@ -112,7 +106,8 @@ static void say_time(const char *recording)
     if (ks_recording_summary(recording, &j, &ignored) != KS_OK)
         return;
     const struct ks_json *kernels = ks_json_get(j, "kernels");
-    ks_say_progress("program: %.3f us modelled in kernels", ks_json_get_num(j, "ns", 0) / 1000);
+    ks_say_progress("program: %.3f us %s in kernels", ks_json_get_num(j, "ns", 0) / 1000,
+                    ks_json_get_bool(j, "modelled", false) ? "modelled" : "measured");
     for (size_t i = 0; i < ks_json_len(kernels) && i < KERNELS_SHOWN; i++) {
         const struct ks_json *k = ks_json_at(kernels, i), *bound = ks_json_get(k, "bound");
         KS_AUTO_STR struct ks_str most = KS_STR_INIT;
@@ -146,7 +141,7 @@ bool ks_program_mode_record(const struct ks_settings *s, const char *program, co
         struct ks_err none;
         if (code == KS_OK && ks_recording_summary(p->baseline[i].recording, &seen, &none) != KS_OK)
             code = ks_fail(&err, KS_ERR_UNSUPPORTED,
-                           "with the arguments '%s' no process of the program used the emulated device (does it keep PTX?)",
+                           "with the arguments '%s' no process of the program used the device (the emulated one needs PTX)",
                            p->sets.v[i]);
     }
     if (code != KS_OK) {
@@ -212,26 +207,58 @@ static enum ks_code same_folder(const char *got, const char *want, struct ks_err
     return code;
 }
 
-/* What came back from the device, in order. */
+/* What came back from the device, in the order of the calls: copies of several streams end in any. */
+struct copies {
+    KS_VEC(struct ks_json *) all;
+    int processes;
+};
+
 static enum ks_code take_copy(void *arg, const char *process, const struct ks_json *j, struct ks_err *err)
 {
+    struct copies *c = arg;
+    const char *ev = ks_json_get_str(j, "ev", "");
     (void)process;
     (void)err;
-    if (ks_streq(ks_json_get_str(j, "ev", NULL), "copy"))
-        ks_json_push(arg, ks_json_copy(j));
+    c->processes += strcmp(ev, "head") == 0;
+    if (strcmp(ev, "copy") != 0)
+        return KS_OK;
+    struct ks_json *copy = ks_json_copy(j);
+    ks_json_set_num(copy, "process", c->processes);
+    ks_vec_push(&c->all, copy);
     return KS_OK;
 }
 
-static enum ks_code same_copies(const struct run *got, const struct run *want, struct ks_err *err)
+static int by_call(const void *a, const void *b)
 {
-    KS_AUTO_JSON struct ks_json *a = ks_json_array(), *b = ks_json_array();
+    const struct ks_json *x = *(struct ks_json *const *)a, *y = *(struct ks_json *const *)b;
+    double p = ks_json_get_num(x, "process", 0), q = ks_json_get_num(y, "process", 0);
+    int64_t m = ks_json_get_i64(x, "n", 0), n = ks_json_get_i64(y, "n", 0);
+    return p != q ? (p > q) - (p < q) : (m > n) - (m < n);
+}
+
+static enum ks_code copies_read(const char *dir, struct copies *ret, struct ks_err *err)
+{
     int cut;
-    KS_TRY(ks_recording_read(got->recording, take_copy, a, &cut, err));
-    KS_TRY(ks_recording_read(want->recording, take_copy, b, &cut, err));
-    if (ks_json_len(a) != ks_json_len(b))
-        return ks_fail(err, KS_ERR_MISMATCH, "copies %zu times to the host, expected %zu", ks_json_len(a), ks_json_len(b));
-    for (size_t i = 0; i < ks_json_len(a); i++) {
-        const struct ks_json *x = ks_json_at(a, i), *y = ks_json_at(b, i);
+    KS_TRY(ks_recording_read(dir, take_copy, ret, &cut, err));
+    if (ret->all.n > 1)
+        qsort(ret->all.data, ret->all.n, sizeof(*ret->all.data), by_call);
+    return KS_OK;
+}
+
+static void copies_release(struct copies *c)
+{
+    for (size_t i = 0; i < c->all.n; i++)
+        ks_json_free(c->all.data[i]);
+    ks_vec_release(&c->all);
+}
+
+static enum ks_code compare_copies(const struct run *got, const struct run *want, const struct copies *a, const struct copies *b,
+                                   struct ks_err *err)
+{
+    if (a->all.n != b->all.n)
+        return ks_fail(err, KS_ERR_MISMATCH, "copies %zu times to the host, expected %zu", a->all.n, b->all.n);
+    for (size_t i = 0; i < a->all.n; i++) {
+        const struct ks_json *x = a->all.data[i], *y = b->all.data[i];
         KS_AUTO_STR struct ks_str p = KS_STR_INIT, q = KS_STR_INIT;
         if (ks_streq(ks_json_get_str(x, "contents", ""), ks_json_get_str(y, "contents", "?")))
             continue;
@@ -243,6 +270,19 @@ static enum ks_code same_copies(const struct run *got, const struct run *want, s
             return ks_fail(err, KS_ERR_MISMATCH, "copy %zu to the host (%zu bytes) differs", i + 1, q.len);
     }
     return KS_OK;
+}
+
+static enum ks_code same_copies(const struct run *got, const struct run *want, struct ks_err *err)
+{
+    struct copies a = {.processes = 0}, b = {.processes = 0};
+    enum ks_code code = copies_read(got->recording, &a, err);
+    if (code == KS_OK)
+        code = copies_read(want->recording, &b, err);
+    if (code == KS_OK)
+        code = compare_copies(got, want, &a, &b, err);
+    copies_release(&a);
+    copies_release(&b);
+    return code;
 }
 
 static enum ks_code same_run(const struct run *got, const struct run *want, struct ks_err *err)

@@ -1,12 +1,7 @@
 #ifndef KS_HARNESS_EMULATED_RT_RECORD_H
 #define KS_HARNESS_EMULATED_RT_RECORD_H
 
-/* Recording of what a program does on the emulated device (harness/record/record.h, docs/RECORD.md), when KSCC_RECORD names the
- * folder.  KSCC_RECORD_SAMPLE: of each kernel every so manieth launch is recorded with its buffers, and the first of every shape;
- * KSCC_RECORD_MAX: cap in bytes for each process.  Lock held.
- *
- * What a kernel can reach: the allocations that a word of its parameters points into (members of structures are words too), those
- * that words in these point into, and so on, and the variables of its module. */
+/* Recording of what a program does on the emulated device (harness/record/recorder.h, docs/RECORD.md).  Lock held. */
 
 #include "harness/emulated_rt/rt.h"
 

@@ -8,7 +8,7 @@
  *
  * A line is written by one write() after the contents that it names are in place, so that whatever is there when a process is
  * killed is a readable beginning.  The cap counts everything that a process writes: past it contents are left out, then lines,
- * and "end" says how much.  A failed write (a full disk) counts as the cap reached.  Not safe for use by several threads at once.
+ * and "end" says how much.  A failed write (a full disk) counts as the cap reached.  Several threads may write at once.
  */
 
 #include "base/json.h"
@@ -31,8 +31,8 @@ typedef void ks_record_read_fn(void *arg, size_t off_byte, void *to, size_t n);
 bool ks_record_contents(struct ks_record *r, ks_record_read_fn *read, void *arg, size_t size, char ret_hash[KS_RECORD_HASH]);
 /* Appends a line; takes `line` over.  False: left out. */
 bool ks_record_line(struct ks_record *r, struct ks_json *line);
-/* Appends "end" with totals; NULL: nothing. */
-void ks_record_close(struct ks_record *r);
+/* Appends "end" with totals; not_covered, handed over: what is not in the recording, and how often.  NULL: nothing. */
+void ks_record_close(struct ks_record *r, struct ks_json *not_covered);
 /* Why nothing more is kept, for people; NULL: all has been. */
 const char *ks_record_full(const struct ks_record *r);
 
@@ -46,10 +46,10 @@ KS_NODISCARD enum ks_code ks_recording_read(const char *dir, ks_record_line_fn *
                                             struct ks_err *err);
 /* The contents of that name; checks size and hash.  Errors: KS_ERR_NOT_FOUND, KS_ERR_SYNTAX, KS_ERR_MISMATCH. */
 KS_NODISCARD enum ks_code ks_recording_contents(const char *dir, const char *hash, struct ks_str *out, struct ks_err *err);
-/* {"processes", "cut", "launches", "recorded", "copies", "ns", "modelled", "contents", "full", "kernels": [{"kernel",
- * "launches", "recorded", "ns", "share", "bound", "shapes": [{"grid", "block", "shared", "launches", "ns", "weight"}]}]}: kernels
- * and shapes by time, the longest first.  share: of the device's time; bound: how much faster all of it would be if this kernel
- * took none (Amdahl), null where it is all there is.  Caller frees. */
+/* {"processes", "cut", "launches", "recorded", "copies", "ns", "modelled", "contents", "full", "not_covered", "kernels":
+ * [{"kernel", "launches", "recorded", "ns", "share", "bound", "shapes": [{"grid", "block", "shared", "launches", "ns",
+ * "weight"}]}]}: kernels and shapes by time, the longest first.  share: of the device's time; bound: how much faster all of it
+ * would be if this kernel took none (Amdahl), null where it is all there is.  Caller frees. */
 KS_NODISCARD enum ks_code ks_recording_summary(const char *dir, struct ks_json **ret, struct ks_err *err);
 /* Every contents file that a line names is there and holds what its name says.  *ret_n: how many.  Errors: the first that does
  * not. */

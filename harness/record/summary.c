@@ -21,6 +21,7 @@ struct sums {
     int64_t processes, launches, recorded, copies, contents;
     double ns;
     bool modelled, full;
+    struct ks_json *not_covered;
 };
 
 static struct kernel *kernel_of(struct sums *s, const char *name)
@@ -53,6 +54,14 @@ static struct shape *shape_of(struct kernel *k, const struct ks_json *launch)
     return &k->shapes.data[k->shapes.n - 1];
 }
 
+static void add_not_covered(struct sums *s, const struct ks_json *what)
+{
+    for (size_t i = 0; i < ks_json_len(what); i++) {
+        const char *name = ks_json_key(ks_json_at(what, i));
+        ks_json_set_i64(s->not_covered, name, ks_json_get_i64(s->not_covered, name, 0) + ks_json_get_i64(what, name, 0));
+    }
+}
+
 static enum ks_code add_line(void *arg, const char *process, const struct ks_json *j, struct ks_err *err)
 {
     struct sums *s = arg;
@@ -67,6 +76,7 @@ static enum ks_code add_line(void *arg, const char *process, const struct ks_jso
     } else if (strcmp(ev, "end") == 0) {
         s->contents += ks_json_get_i64(j, "contents", 0);
         s->full |= ks_json_get(j, "full") != NULL;
+        add_not_covered(s, ks_json_get(j, "not_covered"));
     } else if (strcmp(ev, "launch") == 0) {
         struct kernel *k = kernel_of(s, ks_json_get_str(j, "kernel", ""));
         struct shape *shape = shape_of(k, j);
@@ -133,11 +143,12 @@ static void release(struct sums *s)
         free(k->name);
     }
     ks_vec_release(&s->kernels);
+    ks_json_free(s->not_covered);
 }
 
 enum ks_code ks_recording_summary(const char *dir, struct ks_json **ret, struct ks_err *err)
 {
-    struct sums s = {0};
+    struct sums s = {.not_covered = ks_json_object()};
     int cut = 0;
     enum ks_code code = ks_recording_read(dir, add_line, &s, &cut, err);
     if (code == KS_OK) {
@@ -151,6 +162,8 @@ enum ks_code ks_recording_summary(const char *dir, struct ks_json **ret, struct 
         ks_json_set_bool(j, "modelled", s.modelled);
         ks_json_set_i64(j, "contents", s.contents);
         ks_json_set_bool(j, "full", s.full);
+        ks_json_set(j, "not_covered", s.not_covered);
+        s.not_covered = NULL;
         if (s.kernels.n > 1)
             qsort(s.kernels.data, s.kernels.n, sizeof(*s.kernels.data), compare_kernels);
         for (size_t i = 0; i < s.kernels.n; i++)

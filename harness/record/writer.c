@@ -7,28 +7,30 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PIECE_BYTES ((size_t)1 << 20)
-#define END_BYTES   512 /* kept free for the last line */
+#define END_BYTES   1280 /* kept free for the last line */
 
 struct ks_record {
+    pthread_mutex_t lock; /* of all but dir and max_bytes; not held while contents are read */
     char *dir;
     int fd;
     int64_t max_bytes, written_bytes;
     int64_t lines_left_out, contents_left_out, contents_left_out_bytes, n_contents;
     bool contents_full, lines_full;
     char full[sizeof(((struct ks_err *)0)->message)];
-    unsigned char *piece;
+    int64_t n_parts;
 };
 
 static void fill_up(struct ks_record *r, const char *why)
 {
-    r->contents_full = true;
     if (!r->full[0])
         snprintf(r->full, sizeof(r->full), "%s", why);
+    __atomic_store_n(&r->contents_full, true, __ATOMIC_RELEASE);
 }
 
 static void cap_reached(struct ks_record *r)
@@ -92,36 +94,46 @@ enum ks_code ks_record_open(const char *dir, int64_t max_bytes, struct ks_json *
     r->dir = ks_xstrdup(dir);
     r->fd = fd;
     r->max_bytes = max_bytes;
-    r->piece = ks_xmalloc(PIECE_BYTES);
+    pthread_mutex_init(&r->lock, NULL);
     KS_AUTO_STR struct ks_str text = line_text(first);
     append(r, &text);
     *ret = r;
     return KS_OK;
 }
 
-static void hash_all(struct ks_record *r, ks_record_read_fn *read, void *arg, size_t size, char ret_hash[KS_RECORD_HASH])
+static void hash_all(ks_record_read_fn *read, void *arg, size_t size, char ret_hash[KS_RECORD_HASH])
 {
+    KS_AUTO_FREE unsigned char *piece = ks_xmalloc(PIECE_BYTES);
     struct ks_hash h;
     ks_hash_init(&h);
     for (size_t at = 0; at < size;) {
         size_t n = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
-        read(arg, at, r->piece, n);
-        ks_hash_update(&h, r->piece, n);
+        read(arg, at, piece, n);
+        ks_hash_update(&h, piece, n);
         at += n;
     }
     ks_hash_final_hex(&h, ret_hash);
+}
+
+static bool fits(struct ks_record *r, size_t n)
+{
+    pthread_mutex_lock(&r->lock);
+    bool yes = r->written_bytes + (int64_t)n + END_BYTES <= r->max_bytes;
+    pthread_mutex_unlock(&r->lock);
+    return yes;
 }
 
 /* Errors: KS_ERR_LIMIT: the cap. */
 static enum ks_code pack(struct ks_record *r, struct ks_zstd_out *z, ks_record_read_fn *read, void *arg, size_t size,
                          struct ks_err *err)
 {
+    KS_AUTO_FREE unsigned char *piece = ks_xmalloc(PIECE_BYTES);
     size_t file_bytes = 0;
     for (size_t at = 0; at < size;) {
         size_t n = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
-        read(arg, at, r->piece, n);
-        KS_TRY(ks_zstd_out_add(z, r->piece, n, &file_bytes, err));
-        if (r->written_bytes + (int64_t)file_bytes + END_BYTES > r->max_bytes)
+        read(arg, at, piece, n);
+        KS_TRY(ks_zstd_out_add(z, piece, n, &file_bytes, err));
+        if (!fits(r, file_bytes))
             return ks_fail(err, KS_ERR_LIMIT, "cap");
         at += n;
     }
@@ -135,21 +147,27 @@ static enum ks_code keep(struct ks_record *r, ks_record_read_fn *read, void *arg
     struct ks_zstd_out *z;
     size_t file_bytes = 0, ignored_bytes;
     struct ks_err ignored;
-    ks_str_addf(&temporary, "%s.%ld.part", path, (long)getpid());
+    ks_str_addf(&temporary, "%s.%ld.%lld.part", path, (long)getpid(),
+                (long long)__atomic_add_fetch(&r->n_parts, 1, __ATOMIC_SEQ_CST));
     KS_TRY(ks_zstd_out_open(ks_str_cstr(&temporary), &z, err));
     enum ks_code code = pack(r, z, read, arg, size, err);
     if (code == KS_OK)
         code = ks_zstd_out_close(z, &file_bytes, err);
     else
         (void)!ks_zstd_out_close(z, &ignored_bytes, &ignored);
-    if (code == KS_OK && r->written_bytes + (int64_t)file_bytes + END_BYTES > r->max_bytes)
+    pthread_mutex_lock(&r->lock);
+    bool there = access(path, F_OK) == 0; /* another thread had the same */
+    if (code == KS_OK && !there && r->written_bytes + (int64_t)file_bytes + END_BYTES > r->max_bytes)
         code = ks_fail(err, KS_ERR_LIMIT, "cap");
-    if (code == KS_OK && rename(ks_str_cstr(&temporary), path) < 0)
+    if (code == KS_OK && !there && rename(ks_str_cstr(&temporary), path) < 0)
         code = ks_fail_errno(err, KS_ERR_IO, "cannot rename '%s'", ks_str_cstr(&temporary));
-    if (code != KS_OK)
+    if (code != KS_OK || there)
         unlink(ks_str_cstr(&temporary));
-    else
+    if (code == KS_OK && !there) {
         r->written_bytes += (int64_t)file_bytes;
+        r->n_contents++;
+    }
+    pthread_mutex_unlock(&r->lock);
     return code;
 }
 
@@ -157,44 +175,46 @@ bool ks_record_contents(struct ks_record *r, ks_record_read_fn *read, void *arg,
 {
     KS_AUTO_STR struct ks_str path = KS_STR_INIT;
     struct ks_err err;
-    hash_all(r, read, arg, size, ret_hash);
+    hash_all(read, arg, size, ret_hash);
     ks_str_addf(&path, "%s/contents/%s.zst", r->dir, ret_hash);
     if (access(ks_str_cstr(&path), F_OK) == 0)
         return true;
-    enum ks_code code = r->contents_full ? KS_ERR_LIMIT : keep(r, read, arg, size, ks_str_cstr(&path), &err);
-    if (code == KS_OK) {
-        r->n_contents++;
+    enum ks_code code = ks_record_full(r) ? KS_ERR_LIMIT : keep(r, read, arg, size, ks_str_cstr(&path), &err);
+    if (code == KS_OK)
         return true;
-    }
+    pthread_mutex_lock(&r->lock);
     if (code == KS_ERR_LIMIT)
         cap_reached(r);
     else
         fill_up(r, err.message);
     r->contents_left_out++;
     r->contents_left_out_bytes += (int64_t)size;
+    pthread_mutex_unlock(&r->lock);
     return false;
 }
 
 bool ks_record_line(struct ks_record *r, struct ks_json *line)
 {
     KS_AUTO_STR struct ks_str text = line_text(line);
+    pthread_mutex_lock(&r->lock);
     if (!r->lines_full && r->written_bytes + (int64_t)text.len + END_BYTES > r->max_bytes) {
         cap_reached(r);
         r->lines_full = true;
     }
-    if (!r->lines_full && append(r, &text))
-        return true;
-    r->lines_left_out++;
-    return false;
+    bool written = !r->lines_full && append(r, &text);
+    r->lines_left_out += !written;
+    pthread_mutex_unlock(&r->lock);
+    return written;
 }
 
 const char *ks_record_full(const struct ks_record *r)
 {
-    return r->full[0] ? r->full : NULL;
+    return __atomic_load_n(&r->contents_full, __ATOMIC_ACQUIRE) ? r->full : NULL;
 }
 
-void ks_record_close(struct ks_record *r)
+void ks_record_close(struct ks_record *r, struct ks_json *not_covered)
 {
+    KS_AUTO_JSON struct ks_json *left = not_covered;
     if (!r)
         return;
     struct ks_json *end = ks_json_object();
@@ -206,10 +226,14 @@ void ks_record_close(struct ks_record *r)
         ks_json_set_i64(end, "contents_left_out", r->contents_left_out);
         ks_json_set_i64(end, "contents_left_out_bytes", r->contents_left_out_bytes);
     }
+    if (ks_json_len(left) > 0) {
+        ks_json_set(end, "not_covered", left);
+        left = NULL;
+    }
     KS_AUTO_STR struct ks_str text = line_text(end);
     append(r, &text);
     close(r->fd);
-    free(r->piece);
+    pthread_mutex_destroy(&r->lock);
     free(r->dir);
     free(r);
 }

@@ -188,7 +188,7 @@ record -o p -- ./p
 expect_status 1
 run "$KSCC" record --kscc-device=cuda -o gpu -- ./p
 expect_status 1
-expect_err "recording on a GPU is not there"
+expect_err "cannot record on a GPU: none is present"
 for words in "-o x" "-- ./p" "-o x --sample=0 -- ./p" "-o x --max-size=1 -- ./p" "--show=rec --sample=3" "--show=rec -- ./p"; do
   run "$KSCC" record $words
   expect_status 2
