@@ -8,6 +8,7 @@
 #include "driver/paths.h"
 #include "driver/say.h"
 #include "analyzer/facts.h"
+#include "harness/cupti_find.h"
 #include "harness/session.h"
 #include "harness/walls.h"
 
@@ -117,6 +118,19 @@ static void check_devices(void)
     need(ks_file_is_executable(ks_str_cstr(&path)), "worker", ks_str_cstr(&path), WHOLE);
     ks_paths_bank(&path);
     need(ks_file_exists(ks_str_cstr(&path)), "question bank", ks_str_cstr(&path), WHOLE);
+}
+
+/* What the recorder and the look at timed calls on a GPU need. */
+static void check_cupti(const struct ks_toolkit *t)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, recorder = KS_STR_INIT, text = KS_STR_INIT;
+    bool found = ks_cupti_find(t->top, &path);
+    ks_paths_recorder(&recorder);
+    ks_str_addf(&text, "%s; %s", found ? ks_str_cstr(&path) : "not in the toolkit",
+                recorder.len ? ks_str_cstr(&recorder) : "no recorder for it: kscc was built without its headers");
+    line(found && recorder.len, "CUPTI", ks_str_cstr(&text),
+         "without it programs are recorded on the emulated device, and work outside of the timed stream is seen by clocks alone; "
+         "install the toolkit's cuda-cupti and cuda-cupti-dev, or name the library: KSCC_RECORD_CUPTI=/PATH/libcupti.so.13");
 }
 
 static void add_list(const struct ks_json *list, struct ks_str *out)
@@ -254,6 +268,7 @@ int ks_cmd_doctor(char *const *argv)
     check_nvcc(&s, &toolkit);
     check_analyzer(&toolkit);
     check_devices();
+    check_cupti(&toolkit);
     check_sandbox();
     check_tools();
     check_sanitizer(&toolkit);

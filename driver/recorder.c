@@ -4,32 +4,24 @@
 #include "driver/nvcc.h"
 #include "driver/paths.h"
 #include "driver/run_emulated.h"
+#include "harness/cupti_find.h"
 #include "harness/session.h"
 
 #include <stdlib.h>
 
-#define CUPTI_VARIABLE "KSCC_RECORD_CUPTI" /* which libcupti.so the recorder opens */
-
-/* Where toolkits have CUPTI; the loader's own names are tried besides. */
+/* Which libcupti.so the recorder opens; the loader's own names are tried besides. */
 static void add_cupti(const struct ks_settings *s, struct ks_args *out)
 {
-    static const char *const folders[] = {"lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib", "lib"};
-    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};
     KS_AUTO_FREE char *nvcc = NULL;
+    KS_AUTO_STR struct ks_str bin = KS_STR_INIT, top = KS_STR_INIT, path = KS_STR_INIT;
     struct ks_err ignored;
-    if (getenv(CUPTI_VARIABLE) || ks_nvcc_find(s->nvcc, &nvcc, &ignored) != KS_OK)
-        return;
-    KS_AUTO_FREE char *real = realpath(nvcc, NULL);
-    KS_AUTO_STR struct ks_str bin = KS_STR_INIT;
-    ks_path_dir(&bin, real ? real : nvcc);
-    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders) * 2; i++) {
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT;
-        ks_str_addf(&path, "%s/../%s/%s", ks_str_cstr(&bin), folders[i / 2], names[i % 2]);
-        if (ks_file_exists(ks_str_cstr(&path))) {
-            ks_args_addf(out, CUPTI_VARIABLE "=%s", ks_str_cstr(&path));
-            return;
-        }
+    if (ks_nvcc_find(s->nvcc, &nvcc, &ignored) == KS_OK) {
+        KS_AUTO_FREE char *real = realpath(nvcc, NULL);
+        ks_path_dir(&bin, real ? real : nvcc);
+        ks_str_addf(&top, "%s/..", ks_str_cstr(&bin));
     }
+    if (ks_cupti_find(top.len ? ks_str_cstr(&top) : NULL, &path))
+        ks_args_addf(out, "KSCC_RECORD_CUPTI=%s", ks_str_cstr(&path));
 }
 
 /* *ret_library: the recorder's; empty: the program runs on the emulated device. */

@@ -51,6 +51,8 @@ struct ks_wire_hello {
     uint64_t shm_bytes;
     uint64_t cpu_limit_s;
     char registers[8192]; /* emulated: "kernel=count;..." from ptxas */
+    uint32_t activity;    /* cuda: CUPTI records what the device does; it is opened as the next says, or by the loader's names */
+    char cupti[KS_MAX_PATH_BYTES];
 };
 
 struct ks_wire_config {
@@ -142,7 +144,7 @@ struct ks_wire_fetch {
 
 /* In a replay a KS_OP_REPORT follows each call; the worker answers it with this line, made of the command's seq and pad. */
 #define KS_REPLAY_RECORD "kscc-case %08x%08x"
-enum ks_wire_report_kind { KS_REPORT_FINDINGS, KS_REPORT_COUNTERS };
+enum ks_wire_report_kind { KS_REPORT_FINDINGS, KS_REPORT_COUNTERS, KS_REPORT_ACTIVITY /* cuda: worker/activity.h */ };
 struct ks_wire_report {
     uint32_t kind;
     uint32_t clear;

@@ -1,6 +1,7 @@
 /* One call of the entry in a worker: arguments, buffers, what came back. */
 #include "harness/session_impl.h"
 
+#include "harness/cupti_find.h"
 #include "harness/emulated/emu.h"
 #include "base/process.h"
 
@@ -178,6 +179,12 @@ static void worker_options(const struct ks_session *s, const struct ks_built *bu
         snprintf(o->hello.runtime_path, sizeof o->hello.runtime_path, "%s", s->runtime_path);
     if (registers.len < sizeof o->hello.registers)
         snprintf(o->hello.registers, sizeof o->hello.registers, "%s", ks_str_cstr(&registers));
+    if (s->activity) {
+        KS_AUTO_STR struct ks_str cupti = KS_STR_INIT;
+        o->hello.activity = 1;
+        if (ks_cupti_find(s->opt.toolkit_dir, &cupti) && cupti.len < sizeof o->hello.cupti)
+            snprintf(o->hello.cupti, sizeof o->hello.cupti, "%s", ks_str_cstr(&cupti));
+    }
     o->hello.arena_bytes = s->arena_bytes;
     o->hello.shm_bytes = s->shm_bytes;
     o->hello.cpu_limit_s = s->opt.trial_timeout_ms > 0 ? (uint64_t)s->opt.trial_timeout_ms / 1000 * 64 + 60 : 0;
@@ -198,7 +205,7 @@ enum ks_code ks_arm_open(struct ks_session *s, struct ks_arm *arm, struct ks_err
     if (ks_worker_alive(arm->worker))
         return KS_OK;
     ks_arm_stop(arm);
-    arm->worker = ks_standby_take(s);
+    arm->worker = s->activity ? NULL : ks_standby_take(s);
     if (arm->worker)
         return KS_OK;
     struct ks_worker_options *o = ks_xcalloc(1, sizeof *o);

@@ -134,6 +134,7 @@ struct ks_session {
     enum ks_worker_walls walls; /* around a worker, once walls_known */
     bool walls_known;
     struct ks_str walls_why; /* what the device said behind those that were tried and left */
+    bool activity; /* workers that are started now have CUPTI (streams.h) */
     bool standby_allowed;
     struct ks_worker *standby[KS_MAX_STANDBY]; /* the one that was started first is first */
     size_t n_standby;
@@ -233,6 +234,18 @@ void ks_case_compare(const struct ks_session *s, const struct ks_case *k, size_t
 void ks_arms_compare(const struct ks_session *s, size_t i, const void *got, const void *want, size_t n_elem,
                      struct ks_compare *ret);
 
+/* streams.c: what CUPTI saw of the device in one call. */
+struct ks_streams {
+    size_t n;            /* kernels, copies and sets of the call */
+    double window_ns;    /* from our delay before the call to the one behind it, in its stream */
+    double inside_ns;    /* of the window something ran in some stream */
+    double outside_ns;   /* something ran before or after it */
+    const char *invalid; /* these are no records of one call: why */
+};
+void ks_streams_look(const struct ks_json *records, struct ks_streams *ret);
+/* Of the limit: what a call may have outside of its window, by the original's and its own. */
+double ks_streams_limit_ns(double reference_outside_ns, double window_ns);
+
 /* Gates.  Each fills its result; deadline_ns is the trial's. */
 struct ks_trial {
     struct ks_session *s;
@@ -317,6 +330,9 @@ void ks_gate_time(struct ks_trial *t);
 /* time_cuda.c */
 KS_NODISCARD enum ks_code ks_time_control(struct ks_session *s, struct ks_err *err);
 void ks_time_pairs(struct ks_trial *t);
+/* time_streams.c: looks at calls of both arms through CUPTI.  *ret: what it saw, or what is missing for it.  False: a gate has
+ * failed. */
+bool ks_time_streams(struct ks_trial *t, struct ks_json **ret);
 /* Decides from the filled points. */
 /* worst_round: the speed-up that the worst round of processes shows; 0: there are none. */
 void ks_time_judge(struct ks_trial *t, struct ks_interval gate_interval, const double *point_hi, double worst_round,

@@ -11,8 +11,10 @@
  *   checked   an unpredictable eighth of the pairs, and the first, is read back and compared: the answer of a timed call counts
  *   clocks    events on the device; the parent's own clock around each call must not see more than they do; other streams' work
  *             after the closing event is counted by the device-wide synchronisation; pairs that NVML calls throttled are left out
- *   stopping  looks at 12, 24, 48, 96 (confirmation: 48, 72, 96, 144) pairs a point; the confidence is shared out over the looks.
- *             The last is taken only where the middle of the interval is a gain that could pass: giving up early accepts nothing
+ *   streams   before a confirmation is judged, calls of both arms are looked at through CUPTI, outside of the pairs
+ * (time_streams.c) stopping  looks at 12, 24, 48, 96 (confirmation: 48, 72, 96, 144) pairs a point; the confidence is shared out
+ * over the looks. The last is taken only where the middle of the interval is a gain that could pass: giving up early accepts
+ * nothing
  */
 #include "harness/session_impl.h"
 
@@ -473,7 +475,7 @@ static double worst_round(const struct ks_trial *t, const struct ks_series *seri
 }
 
 static struct ks_json *time_details(struct ks_trial *t, const struct pairs *all, const struct ks_series *series,
-                                    double confidence, const struct ks_nvml_sample *before)
+                                    double confidence, const struct ks_nvml_sample *before, struct ks_json *streams)
 {
     struct ks_nvml_sample after = clocks_read(t->s);
     struct ks_json *details = ks_json_object();
@@ -500,6 +502,8 @@ static struct ks_json *time_details(struct ks_trial *t, const struct pairs *all,
             ks_json_set_str(details, "host_time_counts",
                             "the call keeps the host longer than the original's does; its wall time is what is shown");
     ks_json_set(details, "clocks", clocks_json(before, &after));
+    if (streams)
+        ks_json_set(details, "streams", streams);
     return details;
 }
 
@@ -526,13 +530,18 @@ void ks_time_pairs(struct ks_trial *t)
         point_hi[i] = ks_stats_ratio(&series[i], gate_confidence, 1).hi;
         point_fill(r, &all[i], ks_stats_ratio(&series[i], 0.95, 1));
     }
+    struct ks_json *streams = NULL;
+    if (ok && t->confirm)
+        ok = ks_time_streams(t, &streams);
     if (ok) {
         struct ks_interval shown = ks_stats_geomean(series, v->n_points, 0.95, 1),
                            gate = ks_stats_geomean(series, v->n_points, gate_confidence, 1);
         v->speedup = shown.mid;
         v->speedup_lo = shown.lo;
         v->speedup_hi = shown.hi;
-        ks_time_judge(t, gate, point_hi, worst_round(t, series), time_details(t, all, series, gate_confidence, &before));
+        ks_time_judge(t, gate, point_hi, worst_round(t, series), time_details(t, all, series, gate_confidence, &before, streams));
+    } else {
+        ks_json_free(streams);
     }
     free(all);
     free(series);

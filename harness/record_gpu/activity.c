@@ -1,6 +1,5 @@
-/* Times of kernels: CUPTI fills buffers of ours with a record a kernel (CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nodes of graphs
- * included) and hands them back.  A thread of ours asks for them ten times a second and writes the lines, so that the program's
- * threads do not. */
+/* Times of kernels: CUPTI has a record a kernel (CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), nodes of graphs included.  A thread of
+ * ours asks for them ten times a second and writes the lines, so that the program's threads do not. */
 #include "harness/record_gpu/state.h"
 
 #include <errno.h>
@@ -9,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define BUFFER_BYTES ((size_t)1 << 20)
-#define PERIOD_NS    100000000L
+#define PERIOD_NS 100000000L
 
 /* A kernel that ended. */
 struct ended {
@@ -25,15 +23,11 @@ static KS_VEC(struct ended) all; /* under lock */
 static bool started, stop, woken;
 static pthread_t thread;
 
-static void CUPTIAPI buffer_wanted(uint8_t **ret, size_t *ret_size, size_t *ret_records)
+static void take(const CUpti_Activity *a)
 {
-    *ret = aligned_alloc(8, BUFFER_BYTES);
-    *ret_size = *ret ? BUFFER_BYTES : 0;
-    *ret_records = 0; /* as many as fit */
-}
-
-static void take(const CUpti_ActivityKernel10 *k)
-{
+    const CUpti_ActivityKernel10 *k = (const CUpti_ActivityKernel10 *)a;
+    if (a->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && a->kind != CUPTI_ACTIVITY_KIND_KERNEL)
+        return;
     struct ended e = {.correlation = k->correlationId, .ns = k->end > k->start && k->start ? (double)(k->end - k->start) : -1};
     const int32_t grid[3] = {k->gridX, k->gridY, k->gridZ}, block[3] = {k->blockX, k->blockY, k->blockZ};
     for (int i = 0; i < 3; i++) {
@@ -52,18 +46,6 @@ static void take(const CUpti_ActivityKernel10 *k)
     pthread_mutex_lock(&lock);
     ks_vec_push(&all, e);
     pthread_mutex_unlock(&lock);
-}
-
-static void CUPTIAPI buffer_full(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
-{
-    CUpti_Activity *a = NULL;
-    (void)context;
-    (void)stream;
-    (void)size;
-    while (valid > 0 && gpu.cuptiActivityGetNextRecord(buffer, valid, &a) == CUPTI_SUCCESS)
-        if (a->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || a->kind == CUPTI_ACTIVITY_KIND_KERNEL)
-            take((const CUpti_ActivityKernel10 *)a);
-    free(buffer);
 }
 
 static void write_all(void)
@@ -111,8 +93,8 @@ static void *run(void *arg)
 
 enum ks_code gpu_activity_start(struct ks_err *err)
 {
-    KS_TRY(gpu_cupti(gpu.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_full), "register for CUPTI's records", err));
-    return gpu_cupti(gpu.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "have CUPTI record kernels", err);
+    static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
+    return gpu_records_start(take, kinds, 1, err);
 }
 
 void gpu_activity_wake(void)

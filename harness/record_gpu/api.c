@@ -2,15 +2,13 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct gpu_api gpu;
 
-/* The one `kscc record` found, then those that the loader knows. */
-static void *cupti_open(void)
+static void *cupti_open(const char *path)
 {
-    const char *names[] = {getenv("KSCC_RECORD_CUPTI"), "libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+    const char *names[] = {path, "libcupti.so.13", "libcupti.so.12", "libcupti.so"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *lib = names[i] && *names[i] ? dlopen(names[i], RTLD_NOW | RTLD_LOCAL) : NULL;
         if (lib)
@@ -26,22 +24,35 @@ static bool look_up(void *lib, const char *name, void *slot)
     return symbol != NULL;
 }
 
-enum ks_code gpu_api_load(struct ks_err *err)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!driver)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot open libcuda.so.1: %s", dlerror());
-    void *cupti = cupti_open();
-    if (!cupti)
-        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot open CUPTI (libcupti.so): %s", dlerror());
-#define NEED(lib, name)                                                                                                          \
+#define NEED(name)                                                                                                               \
     if (!look_up(lib, #name, &gpu.name))                                                                                         \
         return ks_fail(err, KS_ERR_NOT_FOUND, "find no function '%s'", #name);
-#define NEED_DRIVER(name) NEED(driver, name)
-#define NEED_CUPTI(name)  NEED(cupti, name)
-#define WANT(name)        look_up(driver, #name, &gpu.name);
-    GPU_DRIVER(NEED_DRIVER)
-    GPU_CUPTI(NEED_CUPTI)
+#define WANT(name) look_up(lib, #name, &gpu.name);
+
+enum ks_code gpu_driver_load(struct ks_err *err)
+{
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!lib)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot open libcuda.so.1: %s", dlerror());
+    GPU_DRIVER(NEED)
     GPU_DRIVER_YOUNG(WANT)
     return KS_OK;
+}
+
+enum ks_code gpu_cupti_load(const char *cupti, struct ks_err *err)
+{
+    void *lib = cupti_open(cupti);
+    if (!lib)
+        return ks_fail(err, KS_ERR_NOT_FOUND, "cannot open CUPTI (libcupti.so): %s", dlerror());
+    GPU_CUPTI(NEED)
+    return KS_OK;
+}
+
+enum ks_code gpu_cupti(CUptiResult r, const char *what, struct ks_err *err)
+{
+    const char *why = NULL;
+    if (r == CUPTI_SUCCESS)
+        return KS_OK;
+    gpu.cuptiGetResultString(r, &why);
+    return ks_fail(err, KS_ERR_DEVICE, "cannot %s: %s", what, why ? why : "unknown error");
 }

@@ -1,8 +1,8 @@
 #ifndef KS_HARNESS_RECORD_GPU_API_H
 #define KS_HARNESS_RECORD_GPU_API_H
 
-/* What the recorder asks of the driver and of CUPTI: functions looked up in the libraries that the recorded program has loaded,
- * so that a program runs whatever of them its machine has. */
+/* What the recorder asks of the driver and of CUPTI, and kscc-worker of CUPTI: functions looked up in libraries that are opened
+ * when a program runs, so that it runs whatever of them its machine has. */
 
 #include "base/err.h"
 
@@ -43,7 +43,14 @@ struct gpu_api {
 };
 extern struct gpu_api gpu;
 
-/* Errors: KS_ERR_NOT_FOUND: a library or one of its functions is not there. */
-KS_NODISCARD enum ks_code gpu_api_load(struct ks_err *err);
+/* The driver, and CUPTI's from `cupti` or, where that is NULL or empty, by the names that the loader knows.  Errors:
+ * KS_ERR_NOT_FOUND: a library or one of its functions is not there. */
+KS_NODISCARD enum ks_code gpu_driver_load(struct ks_err *err);
+KS_NODISCARD enum ks_code gpu_cupti_load(const char *cupti, struct ks_err *err);
+/* KS_ERR_DEVICE "cannot <what>: ..." in CUPTI's words. */
+KS_NODISCARD enum ks_code gpu_cupti(CUptiResult r, const char *what, struct ks_err *err);
+/* buffers.c: CUPTI's records of these kinds, one by one, in whichever thread has them. */
+typedef void gpu_take_fn(const CUpti_Activity *a);
+KS_NODISCARD enum ks_code gpu_records_start(gpu_take_fn *take, const CUpti_ActivityKind *kinds, size_t n, struct ks_err *err);
 
 #endif

@@ -23,15 +23,6 @@ const char *gpu_error(CUresult r)
     return gpu.cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "unknown error";
 }
 
-enum ks_code gpu_cupti(CUptiResult r, const char *what, struct ks_err *err)
-{
-    const char *why = NULL;
-    if (r == CUPTI_SUCCESS)
-        return KS_OK;
-    gpu.cuptiGetResultString(r, &why);
-    return ks_fail(err, KS_ERR_DEVICE, "cannot %s: %s", what, why ? why : "unknown error");
-}
-
 void gpu_module_goes(void)
 {
     gpu_launch_forget();
@@ -102,7 +93,8 @@ static void CUPTIAPI called(void *arg, CUpti_CallbackDomain domain, CUpti_Callba
 static enum ks_code start(struct ks_err *err)
 {
     CUpti_SubscriberHandle subscriber;
-    KS_TRY(gpu_api_load(err));
+    KS_TRY(gpu_driver_load(err));
+    KS_TRY(gpu_cupti_load(getenv("KSCC_RECORD_CUPTI"), err));
     KS_TRY(gpu_cupti(gpu.cuptiSubscribe(&subscriber, called, NULL), "subscribe to CUPTI", err));
     gpu_calls_enable(subscriber);
     static const CUpti_CallbackIdResource resources[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED,

@@ -34,7 +34,6 @@ void gpu_not_covered(const char *what);
 CUstream gpu_stream(CUstream s, bool per_thread);
 /* "CUDA_ERROR_..." */
 const char *gpu_error(CUresult r);
-KS_NODISCARD enum ks_code gpu_cupti(CUptiResult r, const char *what, struct ks_err *err);
 /* A module or a context goes: handles of its functions may come again. */
 void gpu_module_goes(void);
 

@@ -4,6 +4,7 @@
  * unwritten. */
 #include "harness/worker/device.h"
 
+#include "harness/worker/activity.h"
 #include "harness/worker/fill_image.h"
 #include "base/process.h"
 
@@ -173,6 +174,8 @@ static enum ks_code cuda_open(const struct ks_wire_hello *hello, struct ks_str *
     CUcontext context;
     CUmodule module;
     KS_TRY(driver_load(err));
+    if (hello->activity)
+        KS_TRY(ks_activity_open(hello->cupti, err));
     KS_TRY(check(cu.init(0), "initialise the CUDA driver", err));
     KS_TRY(check(cu.device_get(&device, 0), "open the first GPU", err));
     gpu.device = device;
@@ -449,6 +452,8 @@ static enum ks_code cuda_begin(const struct ks_wire_prepare *p, void *const *poi
     if (gpu.arena_bytes)
         KS_TRY(check(cu.event_record(gpu.prepared, NULL), "record the end of the preparation", err));
     KS_TRY(check(cu.context_sync(), "synchronise before the call", err));
+    if (ks_activity_is_on())
+        ks_activity_clear();
     if (p->watch)
         gpu.before = settings_read();
     KS_TRY(check(cu.event_record(gpu.flushed, stream), "record the overwriting", err));
@@ -502,6 +507,8 @@ static enum ks_code cuda_end(const struct ks_wire_prepare *p, void *const *point
     if (p->order == KS_ORDER_CAPTURED)
         KS_TRY(captured_run(stream, err));
     KS_TRY(check(cu.event_record(gpu.stop, stream), "record the end of the call", err));
+    if (ks_activity_is_on())
+        KS_TRY(spin(1, 1, 1, stream, err)); /* with the one at the start the window of the call, in CUPTI's time */
     if (arrives_late(p))
         KS_TRY(late_end(p, pointers, stream, err));
     KS_TRY(check(cu.event_sync(gpu.stop), "wait for the call", err));
@@ -526,9 +533,11 @@ static void cuda_close(void)
 
 static enum ks_code cuda_report(const struct ks_wire_report *r, struct ks_str *out, double *ret_modelled_ns, struct ks_err *err)
 {
-    (void)r;
     (void)err;
-    ks_str_add(out, "[]");
+    if (r->kind == KS_REPORT_ACTIVITY)
+        ks_activity_print(out);
+    else
+        ks_str_add(out, "[]");
     *ret_modelled_ns = 0;
     return KS_OK;
 }

@@ -194,6 +194,17 @@ P
         check "program: its time was measured on the card" $?
         grep -q 'program: the same output, files and copies to the host with 3 sets of arguments' log && grep -q 'linked transposed again' log
         check "program: verified with all sets, and put in place" $?
+        python3 - <<'P'
+import glob, json
+def find(j, key):
+    if isinstance(j, dict):
+        return ([j[key]] if key in j else []) + [x for v in j.values() for x in find(v, key)]
+    return [x for v in j for x in find(v, key)] if isinstance(j, list) else []
+found = [s for f in glob.glob(".kscc/objects/*/certificate.json") for s in find(json.load(open(f)), "streams")]
+print("CUPTI over all streams:", json.dumps(found))
+raise SystemExit(not (found and all(s["known"] and all(p["outside_ns"] <= 3000 + 0.02 * p["window_ns"] and p["busy_ns"] > 0 for p in s["points"]) for s in found)))
+P
+        check "program: the confirmation looked at all streams through CUPTI" $?
         for set in "2048 2048 1" "2048 2048 9" "1000 3000 2" "777 1234 3"; do
             # shellcheck disable=SC2086
             [ "$(./alone $set | head -1)" = "$(./transposed $set | head -1)" ]

@@ -10,6 +10,6 @@
 void fake_notify(CUpti_CallbackId id, const char *name, const void *params, CUpti_ApiCallbackSite site, CUresult *r,
                  uint32_t number, const char *symbol);
 void fake_notify_module(const CUpti_ResourceData *loaded);
-void fake_record(const CUpti_ActivityKernel10 *k);
+EXPORT void fake_record(const CUpti_ActivityKernel10 *k);
 
 #endif

@@ -82,7 +82,9 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 }
 EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-    return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
+    bool known =
+        kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMSET;
+    return known ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
 }
 EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
