@@ -43,7 +43,7 @@ static struct emu_block *block_new(struct emu_worker *wk)
         b->local_init = aligned(local);
     }
     if (l->checks & KS_EMU_CHECK_RACE) {
-        b->shared_race = aligned(sizeof(struct emu_race_word) * (b->shared_bytes / 4 + 1));
+        ks_emu_race_block_new(b);
         b->vc = aligned(sizeof(*b->vc) * (b->n_warps + 1 + EMU_MAX_BARS)); /* published in the block; left at barriers */
     }
     if (p->async && (l->checks & KS_EMU_CHECK_SYNC))
@@ -61,7 +61,7 @@ void ks_emu_block_free(struct emu_block *b)
     free(b->local);
     free(b->shared_init);
     free(b->local_init);
-    free(b->shared_race);
+    ks_emu_race_block_free(b);
     free(b->vc);
     free(b->proxy);
     ks_emu_tmem_free(b->tmem);
@@ -177,6 +177,8 @@ void ks_emu_block_end(struct emu_block *b)
         uint64_t clock = b->warps[k].insts + b->warps[k].slept;
         wk->clock = clock > wk->clock ? clock : wk->clock;
     }
+    if (b->launch->checks & KS_EMU_CHECK_RACE)
+        ks_emu_race_block_end(b);
     wk->blocks_run++;
     b->next_free = wk->free_blocks;
     wk->free_blocks = b;

@@ -1,3 +1,4 @@
+#include "harness/emulated/async.h"
 #include "harness/emulated/exec_mem.h"
 
 /* Races: two accesses to the same byte, at least one a write, not both synchronising, and neither ordered before the other.
@@ -9,70 +10,112 @@
  * the fence or the access has the scope of its block only.  Both are generous: atomics are not told apart by address, so a
  * program that synchronises correctly is never accused.
  *
- * Every stretch of a warp between two advances of its clock is a segment with a number of its own, counted through all launches;
- * a record is 64 bits: segment 32, pc 20, lane 5, bytes of the word 4, block scope 1, write 1,
- * strong 1.  Records of earlier launches need no
- * clearing: their numbers are old. While races are checked blocks run on one host thread, in order, so findings do not depend on
- * timing. */
-
-struct segment {
-    uint64_t block;
-    uint32_t warp, clock;
-};
+ * What an instruction does between two advances of its warp's clock is an event with a number; every word of memory has three
+ * records, of 27 bits of number and five of lane (race.h).  Records of earlier launches need no clearing: their numbers are old.
+ * Shared memory has events of its own, which end with the block.  Blocks that cannot wait for each other keep their records apart
+ * (checks_race_blocks.c); all others run on one host thread, in order, so findings do not depend on timing. */
 
 struct published {
-    uint64_t time;                 /* of the first fence; 0: none */
+    uint64_t time;              /* of the first fence; 0: none */
     uint32_t clock[EMU_VECTOR]; /* accesses before it are visible */
 };
 
 struct emu_race_state {
-    uint32_t first; /* segment number of this launch's segments.data[0] */
-    KS_VEC(struct segment) segments;
-    struct published **blocks; /* by linear index */
+    struct published **blocks; /* by linear index; NULL: each is checked for itself */
     uint64_t time;
 };
 
-#define REC_SEG(r)  ((uint32_t)((r) >> 32))
-#define REC_PC(r)   ((uint32_t)((r) >> 12) & 0xfffffu)
-#define REC_LANE(r) ((int)((r) >> 7) & 31)
-#define REC_MASK(r) ((uint32_t)((r) >> 3) & 15u)
-#define REC_STRONG  1u
-#define REC_WRITE   2u
-#define REC_CTA     4u /* strong among the threads of its block only */
-
-void ks_emu_race_begin(struct emu_launch *l)
+bool ks_emu_race_each_for_itself(const struct emu_launch *l)
 {
+    const struct emu_program *p = l->program;
+    return !p->ordered && !p->may_spin && !l->cooperative && l->cluster_size == 1 && l->n_units >= 16;
+}
+
+int ks_emu_race_begin(struct emu_launch *l, struct emu_worker *workers, int n)
+{
+    struct ks_emu *emu = l->emu;
+    bool apart = ks_emu_race_each_for_itself(l);
     l->races = ks_xcalloc(1, sizeof(*l->races));
-    l->races->first = l->emu->next_segment;
+    for (int i = 0; apart && i < n; i++) {
+        workers[i].race = ks_xcalloc(1, sizeof(*workers[i].race));
+        apart = ks_emu_race_space_init(workers[i].race, (emu->next_off + 4095) & ~(size_t)4095, true);
+        size_t share = emu->live_bytes / 64 / sizeof(struct emu_race_part) / (size_t)n; /* of the program's memory for all */
+        if (apart && share > workers[i].race->enough)
+            workers[i].race->enough = share;
+    }
+    if (apart) {
+        l->race_turns = ks_xcalloc(1, sizeof(*l->race_turns));
+        (void)pthread_mutex_init(&l->race_turns->lock, NULL);
+        (void)pthread_cond_init(&l->race_turns->changed, NULL);
+        return n;
+    }
+    for (int i = 0; i < n; i++)
+        ks_emu_race_worker_end(&workers[i]);
+    workers[0].race = &emu->race;
     l->races->blocks = ks_xcalloc(l->n_blocks + 1, sizeof(*l->races->blocks));
+    return 1;
+}
+
+void ks_emu_race_worker_end(struct emu_worker *wk)
+{
+    if (wk->race && wk->race != &wk->launch->emu->race) {
+        ks_emu_race_space_release(wk->race);
+        free(wk->race);
+    }
+    wk->race = NULL;
 }
 
 void ks_emu_race_end(struct emu_launch *l)
 {
     if (!l->races)
         return;
-    l->emu->next_segment += (uint32_t)l->races->segments.n;
-    for (uint64_t i = 0; i < l->n_blocks; i++)
+    ks_emu_race_space_pass(&l->emu->race);
+    for (uint64_t i = 0; l->races->blocks && i < l->n_blocks; i++)
         free(l->races->blocks[i]);
     free(l->races->blocks);
-    ks_vec_release(&l->races->segments);
     free(l->races);
     l->races = NULL;
+    if (l->race_turns) {
+        (void)pthread_mutex_destroy(&l->race_turns->lock);
+        (void)pthread_cond_destroy(&l->race_turns->changed);
+        free(l->race_turns);
+        l->race_turns = NULL;
+    }
 }
 
 static void advance(struct emu_warp *w)
 {
-    struct emu_race_state *s = w->worker->launch->races;
-    struct segment seg = {w->block->linear, w->id, ++w->clock};
-    w->block->vc[w->id][w->id] = w->clock;
-    w->seg = s->first + (uint32_t)s->segments.n;
-    ks_vec_push(&s->segments, seg);
+    w->block->vc[w->id][w->id] = ++w->clock;
+}
+
+static void shared_clear(struct emu_race_space *s)
+{
+    memset(s->slot[0], 0, EMU_RACE_SLOTS * s->n_words * sizeof(*s->slot[0]));
+    s->first = 1;
+    s->events.n = 0;
+    s->generation++;
+}
+
+void ks_emu_race_block_new(struct emu_block *b)
+{
+    struct emu_race_space *s = &b->shared_race;
+    s->n_words = b->shared_bytes / 4 + 1;
+    s->slot[0] = ks_xcalloc(EMU_RACE_SLOTS * s->n_words, sizeof(*s->slot[0]));
+    for (int k = 1; k < EMU_RACE_SLOTS; k++)
+        s->slot[k] = s->slot[0] + (size_t)k * s->n_words;
+}
+
+void ks_emu_race_block_free(struct emu_block *b)
+{
+    free(b->shared_race.slot[0]);
+    ks_vec_release(&b->shared_race.events);
 }
 
 void ks_emu_race_block_start(struct emu_block *b)
 {
     memset(b->vc, 0, sizeof(*b->vc) * (b->n_warps + 1 + EMU_MAX_BARS));
-    memset(b->shared_race, 0, sizeof(*b->shared_race) * (b->shared_bytes / 4 + 1));
+    shared_clear(&b->shared_race);
+    b->order = b->worker->order;
     for (uint32_t k = 0; k < b->n_warps; k++)
         advance(&b->warps[k]);
 }
@@ -111,6 +154,13 @@ void ks_emu_race_barrier(struct emu_block *b, uint32_t id, uint64_t waiting)
         if (waiting >> k & 1u)
             join(b->vc[k], clock, b->n_warps);
     memset(clock, 0, sizeof(*b->vc));
+    uint64_t all = b->n_warps == 64 ? UINT64_MAX : (1ull << b->n_warps) - 1;
+    if (waiting == all && b->cluster->n_blocks == 1 &&
+        b->shared_race.first < EV_LIMIT) { /* what has been is ordered before everything to come */
+        b->shared_race.first += (uint32_t)b->shared_race.events.n;
+        b->shared_race.events.n = 0;
+        b->shared_race.generation++;
+    }
 }
 
 void ks_emu_race_release(struct emu_warp *w, bool block_only)
@@ -119,7 +169,7 @@ void ks_emu_race_release(struct emu_warp *w, bool block_only)
     struct emu_race_state *s = w->worker->launch->races;
     advance(w);
     join(b->vc[b->n_warps], b->vc[w->id], b->n_warps);
-    if (block_only)
+    if (block_only || !s->blocks)
         return;
     struct published **p = &s->blocks[b->linear];
     if (!*p) {
@@ -146,38 +196,47 @@ void ks_emu_race_acquire(struct emu_warp *w, bool block_only)
 
 /* ------------------------------------------------------------------------------------------------ the test */
 
-struct me {
-    struct emu_warp *w;
-    struct emu_race_state *s;
-    const struct emu_insn *in;
-    const struct emu_access *x;
-    uint32_t pc;
-    bool strong, block_only;
-    uint32_t known_seg[3]; /* last segments looked up, for writers and both readers */
-    bool known_before[3];  /* each is ordered before this warp, whatever the lane */
-    bool reported;
-    const char *space;
+enum order {
+    BEFORE, /* ordered before this access, whatever the lane */
+    SAME,   /* by this warp, since its clock advanced: before, if by this lane */
+    LOOSE
 };
 
-static bool segment_before(struct me *m, uint32_t seg, int slot)
+struct me {
+    struct emu_warp *w;
+    struct emu_race_space *s;
+    const struct emu_insn *in;
+    const struct emu_access *x;
+    uint32_t pc, flags; /* EV_... */
+    struct {
+        uint32_t number;
+        enum order order;
+    } known[EMU_RACE_SLOTS]; /* looked up last */
+    bool reported;
+    const char *space;
+    int cached; /* which of the warp's numbers are of this space; -1: none */
+};
+
+static enum order order_of(struct me *m, uint32_t rec, int slot)
 {
-    const struct emu_race_state *s = m->s;
-    if (seg < s->first)
-        return true;
-    if (seg == m->known_seg[slot])
-        return m->known_before[slot];
+    uint32_t number = rec >> 5;
+    if (number < m->s->first)
+        return BEFORE;
+    if (number == m->known[slot].number)
+        return m->known[slot].order;
     const struct emu_block *b = m->w->block;
-    const struct segment *e = &s->segments.data[seg - s->first];
-    bool before;
-    if (e->block == b->linear) {
-        before = e->clock < b->vc[m->w->id][e->warp];
+    const struct emu_race_event *e = ks_emu_race_event(m->s, rec);
+    enum order order;
+    if (e->block == (uint32_t)b->linear) {
+        order = e->warp == m->w->id && e->clock == m->w->clock ? SAME : e->clock < b->vc[m->w->id][e->warp] ? BEFORE : LOOSE;
     } else {
-        const struct published *p = s->blocks[e->block];
-        before = p && e->clock < p->clock[e->warp] && b->acquired_time >= p->time;
+        const struct emu_race_state *races = m->w->worker->launch->races;
+        const struct published *p = races->blocks ? races->blocks[e->block] : NULL;
+        order = p && e->clock < p->clock[e->warp] && b->acquired_time >= p->time ? BEFORE : LOOSE;
     }
-    m->known_seg[slot] = seg;
-    m->known_before[slot] = before;
-    return before;
+    m->known[slot].number = number;
+    m->known[slot].order = order;
+    return order;
 }
 
 /* Two lanes of one store to one address: only a race when they write different values. */
@@ -194,152 +253,209 @@ static bool same_value(const struct me *m, int a, int b)
     return true;
 }
 
-static const struct segment *segment_of(const struct me *m, uint64_t rec)
+static bool conflicts(struct me *m, uint32_t rec, int slot, int lane, uint32_t bytes)
 {
-    return &m->s->segments.data[REC_SEG(rec) - m->s->first];
-}
-
-static bool conflicts(struct me *m, uint64_t rec, int lane, uint32_t bytes)
-{
-    uint32_t seg = REC_SEG(rec);
-    if (rec == 0 || !(REC_MASK(rec) & bytes) || seg < m->s->first)
+    if (rec >> 5 < m->s->first)
         return false;
-    if (m->strong && (rec & REC_STRONG) &&
-        (!(m->block_only || (rec & REC_CTA)) || segment_of(m, rec)->block == m->w->block->linear))
+    const struct emu_race_event *e = ks_emu_race_event(m->s, rec);
+    bool same_block = e->block == (uint32_t)m->w->block->linear;
+    bytes &= ks_emu_race_bytes(e);
+    if (!bytes || ks_emu_race_both_strong(m->flags, e->what, same_block))
         return false;
-    if (seg == m->w->seg) {
-        if (REC_LANE(rec) == lane)
-            return false;
-        return REC_PC(rec) != m->pc || !same_value(m, lane, REC_LANE(rec));
+    switch (order_of(m, rec, slot)) {
+    case BEFORE:
+        return false;
+    case SAME:
+        for (; bytes && !(EV_BYTES(e) & EV_MIXED); bytes &= bytes - 1) {
+            int owner = ks_emu_race_lane(e, rec, bytes);
+            if (owner != lane && (EV_PC(e) != m->pc || !same_value(m, lane, owner)))
+                return true;
+        }
+        return false;
+    case LOOSE:
+        return true;
     }
-    if (segment_before(m, seg, 0))
-        return false;
-    const struct segment *e = segment_of(m, rec);
-    return !(e->block == m->w->block->linear && e->warp == m->w->id && REC_LANE(rec) == lane);
+    return false;
 }
 
-static void report(struct me *m, uint64_t rec, int lane, uint64_t address)
+static const char *access_of(const struct emu_race_event *e)
+{
+    return e->what & EV_ATOMIC ? "atomic" : e->what & EV_WRITE ? "store" : "load";
+}
+
+void ks_emu_race_report(struct emu_warp *w, int lane, const struct emu_race_event *mine, const struct emu_race_event *other,
+                        int other_lane, uint64_t address, const char *space)
+{
+    const struct emu_launch *l = w->worker->launch;
+    uint32_t t = other->warp * EMU_LANES + (uint32_t)other_lane;
+    struct emu_party party = {.valid = true, .block = other->block, .pc = EV_PC(other), .access = access_of(other)};
+    party.thread[0] = t % l->block[0];
+    party.thread[1] = t / l->block[0] % l->block[1];
+    party.thread[2] = t / l->block[0] / l->block[1];
+    bool same_block = other->block == mine->block;
+    bool same_insn = same_block && other->warp == mine->warp && other->clock == mine->clock && EV_PC(other) == EV_PC(mine);
+    ks_emu_report(w, space[0] == 's' ? "shared-race" : "global-race", lane, EV_PC(mine), access_of(mine), address, space, &party,
+                  same_insn    ? "lanes of one warp store different values to the same address in one instruction"
+                  : same_block ? "%s races with a %s by another thread of the block: no barrier between them"
+                  : mine->what & other->what & EV_STRONG
+                      ? "%s races with a %s by another block: the scope of one of them is its block"
+                      : "%s races with a %s by another block",
+                  access_of(mine), party.access);
+}
+
+static struct emu_race_event event_of(const struct me *m, uint32_t bytes)
+{
+    return (struct emu_race_event){(uint32_t)m->w->block->linear, m->w->id, m->w->clock, m->pc << 12 | bytes << 4 | m->flags};
+}
+
+static void report(struct me *m, uint32_t rec, int lane, uint32_t bytes, uint64_t address)
 {
     if (m->reported)
         return;
     m->reported = true;
-    const struct emu_launch *l = m->w->worker->launch;
-    const struct segment *e = segment_of(m, rec);
-    uint32_t t = e->warp * EMU_LANES + (uint32_t)REC_LANE(rec);
-    const struct emu_insn *other_insn = &l->program->code[REC_PC(rec)];
-    bool other_atomic =
-        other_insn->flags & EMU_STRONG && (rec & REC_STRONG) && l->program->info[REC_PC(rec)].cls == EMU_CLASS_atomic;
-    struct emu_party other = {.valid = true,
-                              .block = e->block,
-                              .pc = REC_PC(rec),
-                              .access = other_atomic        ? "atomic"
-                                        : (rec & REC_WRITE) ? "store"
-                                                            : "load"};
-    other.thread[0] = t % l->block[0];
-    other.thread[1] = t / l->block[0] % l->block[1];
-    other.thread[2] = t / l->block[0] / l->block[1];
-    const char *mine = m->x->atomic ? "atomic" : m->x->store ? "store" : "load";
-    bool same_block = e->block == m->w->block->linear, same_insn = REC_SEG(rec) == m->w->seg && REC_PC(rec) == m->pc;
-    ks_emu_report(m->w, m->space[0] == 's' ? "shared-race" : "global-race", lane, m->pc, mine, address, m->space, &other,
-                  same_insn    ? "lanes of one warp store different values to the same address in one instruction"
-                  : same_block ? "%s races with a %s by another thread of the block: no barrier between them"
-                  : m->strong && (rec & REC_STRONG) ? "%s races with a %s by another block: the scope of one of them is its block"
-                                                    : "%s races with a %s by another block",
-                  mine, other.access);
+    struct emu_race_event mine = event_of(m, bytes);
+    const struct emu_race_event *other = ks_emu_race_event(m->s, rec);
+    ks_emu_race_report(m->w, lane, &mine, other, ks_emu_race_lane(other, rec, bytes & ks_emu_race_bytes(other)), address,
+                       m->space);
 }
 
-static uint32_t flags_of(const struct me *m)
+/* The record of this instruction, without a lane. */
+static uint32_t record_of(struct me *m, uint32_t bytes)
 {
-    return (m->x->store || m->x->atomic ? REC_WRITE : 0) | (m->strong ? REC_STRONG : 0) | (m->block_only ? REC_CTA : 0);
-}
-
-static void one_word(struct me *m, struct emu_race_word *r, int lane, uint32_t bytes, uint64_t address)
-{
-    bool writes = m->x->store || m->x->atomic;
-    uint64_t rec = (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | (uint64_t)lane << 7 | (uint64_t)bytes << 3 | flags_of(m);
-    if (conflicts(m, r->writer, lane, bytes))
-        report(m, r->writer, lane, address);
-    if ((writes || (r->reader2 & REC_WRITE)) && conflicts(m, r->reader2, lane, bytes))
-        report(m, r->reader2, lane, address);
-    if (writes) {
-        if (conflicts(m, r->reader, lane, bytes))
-            report(m, r->reader, lane, address);
-        /* an atomic must not hide a plain store that others may still race with */
-        bool keep = m->strong && r->writer && !(r->writer & REC_STRONG) && REC_SEG(r->writer) >= m->s->first;
-        if (keep)
-            r->reader2 = rec;
+    struct emu_race_event e = event_of(m, bytes);
+    struct emu_race_last none = {0}, *last = &none;
+    if (m->cached >= 0)
+        last = &m->w->race_last[m->cached][(m->pc ^ bytes) % EMU_RACE_LAST];
+    if (last->number && last->what == e.what && last->clock == e.clock && last->generation == m->s->generation)
+        return last->number << 5;
+    if (m->s->first + m->s->events.n >= EV_LIMIT) { /* what was before is forgotten */
+        if (m->space[0] == 's')
+            shared_clear(m->s);
         else
-            r->writer = rec;
-        return;
+            ks_emu_race_space_pass(m->s);
+        memset(m->known, 0, sizeof(m->known));
     }
-    /* keep two readers of different warps where they are not ordered: a later writer can be only one of them */
-    uint32_t seg = REC_SEG(r->reader);
-    if (r->reader == 0 || seg == m->w->seg || segment_before(m, seg, 1)) {
-        if (seg == m->w->seg && REC_LANE(r->reader) != lane)
-            r->reader2 = r->reader; /* two lanes of this warp: the same holds for lanes */
-        r->reader = rec;
-        return;
-    }
-    r->reader2 = rec;
+    *last = (struct emu_race_last){e.what, e.clock, m->s->first + (uint32_t)m->s->events.n, m->s->generation};
+    ks_vec_push(&m->s->events, e);
+    return last->number << 5;
 }
 
-/* Nothing to compare with: whatever the record holds is ordered before.  Most accesses of a correct program end here. */
-static inline bool settled(struct me *m, uint64_t rec, int slot)
+static void check_word(struct me *m, uint64_t word, int lane, uint32_t bytes, uint64_t address)
 {
-    uint32_t seg = REC_SEG(rec);
-    return seg < m->s->first ||
-           (seg == m->known_seg[slot] ? m->known_before[slot] : seg != m->w->seg && segment_before(m, seg, slot));
+    for (int k = 0; k < EMU_RACE_SLOTS; k++) {
+        uint32_t rec = m->s->slot[k][word];
+        if (rec >> 5 >= m->s->first && (ks_emu_race_event(m->s, rec)->what | m->flags) & EV_WRITE &&
+            conflicts(m, rec, k, lane, bytes))
+            report(m, rec, lane, bytes, address);
+    }
 }
 
-static inline void load_word(struct me *m, struct emu_race_word *r, int lane, uint64_t address, uint64_t rec)
+static void put(struct me *m, uint64_t word, uint32_t rec)
 {
-    if (!settled(m, r->writer, 0) || (r->reader2 & REC_WRITE)) {
-        one_word(m, r, lane, 15, address);
+    uint32_t *const *slot = m->s->slot, writer = slot[EMU_RACE_WRITER][word], reader = slot[EMU_RACE_READER][word];
+    if (m->flags & EV_WRITE) {
+        /* an atomic must not hide a plain store that others may still race with */
+        bool keep = m->flags & EV_STRONG && writer >> 5 >= m->s->first && !(ks_emu_race_event(m->s, writer)->what & EV_STRONG);
+        slot[keep ? EMU_RACE_READER2 : EMU_RACE_WRITER][word] = rec;
         return;
     }
-    /* as at the end of one_word() */
-    rec |= (uint64_t)lane << 7;
-    if (REC_SEG(r->reader) == m->w->seg) {
-        if (REC_SEG(r->reader2) != m->w->seg) {
-            r->reader2 = r->reader;
-            r->reader = rec;
-        }
-    } else if (settled(m, r->reader, 1)) {
-        r->reader = rec;
+    /* keep two readers of different warps, or lanes, where they are not ordered: a later writer can be only one of them */
+    enum order order = order_of(m, reader, EMU_RACE_READER);
+    if (order == LOOSE) {
+        slot[EMU_RACE_READER2][word] = rec;
+        return;
+    }
+    if (order == SAME && (reader ^ rec) & 31)
+        slot[EMU_RACE_READER2][word] = reader;
+    slot[EMU_RACE_READER][word] = rec;
+}
+
+/* ------------------------------------------------------------------------------------------------ many words at once */
+
+#define STRETCH 32
+
+/* The order of n records that are alike, LOOSE also where they are not: of one event, or all of the past; of SAME, too, each by
+ * the lane that `mine` has there. */
+static inline enum order order_of_all(struct me *m, int slot, uint64_t word, uint32_t n, const uint32_t *mine, bool *ret_alike)
+{
+    const uint32_t *r = m->s->slot[slot] + word;
+    uint32_t most = 0, differ = 0, lanes = 0, one = r[0];
+    for (uint32_t i = 0; i < n; i++) {
+        most = r[i] > most ? r[i] : most;
+        differ |= r[i] ^ one;
+        lanes |= r[i] ^ mine[i];
+    }
+    *ret_alike = true;
+    if (most >> 5 < m->s->first)
+        return BEFORE;
+    enum order order = differ >> 5 ? LOOSE : order_of(m, r[0], slot);
+    *ret_alike = !(differ >> 5) && !(order == SAME && lanes & 31);
+    return *ret_alike ? order : LOOSE;
+}
+
+/* Neighbouring words that this instruction reaches in whole; mine: their records.  Nearly all of a correct program comes by here
+ * and needs no look at single words. */
+static void stretch(struct me *m, uint64_t word, uint32_t n, const uint32_t *mine, uint64_t address)
+{
+    uint32_t *const *slot = m->s->slot;
+    bool alike[EMU_RACE_SLOTS], checked = false;
+    enum order order[EMU_RACE_SLOTS];
+    for (int k = 0; k < EMU_RACE_SLOTS; k++)
+        order[k] =
+            n == STRETCH ? order_of_all(m, k, word, STRETCH, mine, &alike[k]) : order_of_all(m, k, word, n, mine, &alike[k]);
+    if (m->flags & EV_WRITE) {
+        checked = !(m->flags & EV_STRONG) && order[0] != LOOSE && order[1] != LOOSE && order[2] != LOOSE;
+        if (checked)
+            memcpy(slot[EMU_RACE_WRITER] + word, mine, n * sizeof(*mine));
     } else {
-        r->reader2 = rec;
+        uint32_t second = slot[EMU_RACE_READER2][word];
+        checked =
+            order[EMU_RACE_WRITER] != LOOSE && (order[EMU_RACE_READER2] == BEFORE ||
+                                                (alike[EMU_RACE_READER2] && !(ks_emu_race_event(m->s, second)->what & EV_WRITE)));
+        if (checked && alike[EMU_RACE_READER]) {
+            memcpy(slot[order[EMU_RACE_READER] == LOOSE ? EMU_RACE_READER2 : EMU_RACE_READER] + word, mine, n * sizeof(*mine));
+            return;
+        }
+        for (uint32_t i = 0; checked && i < n; i++)
+            put(m, word + i, mine[i]);
+    }
+    for (uint32_t i = 0; !checked && i < n; i++) {
+        check_word(m, word + i, (int)(mine[i] & 31), 15, address + 4 * (uint64_t)i);
+        put(m, word + i, mine[i]);
     }
 }
 
-static inline void store_word(struct me *m, struct emu_race_word *r, int lane, uint64_t address, uint64_t rec)
-{
-    if (!m->strong && settled(m, r->writer, 0) && settled(m, r->reader, 1) && settled(m, r->reader2, 2)) {
-        r->writer = rec | (uint64_t)lane << 7;
-        return;
-    }
-    one_word(m, r, lane, 15, address);
-}
-
-/* One lane's access; off: bytes from the first word of the plane. */
-static void lane_words(struct me *m, struct emu_race_word *plane, int lane, uint64_t off, uint64_t rec)
+/* Halves or bytes: the lanes of `mask` that meet lane `lane` in its word, as one record.  Returns those. */
+static uint32_t part_of_word(struct me *m, uint32_t mask, int lane, uint64_t base)
 {
     const struct emu_access *x = m->x;
-    bool writes = x->store || x->atomic;
-    if (x->bytes < 4) {
-        one_word(m, &plane[off / 4], lane, ((1u << x->bytes) - 1) << (off & 3), x->ad[lane]);
-        return;
+    uint64_t word = (x->ad[lane] - base) / 4, at = ks_emu_race_place(m->s, word, 1);
+    uint32_t group = 0, bytes = 0, form = 0, own[EMU_LANES];
+    for (uint32_t left = mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if ((x->ad[i] - base) / 4 != word)
+            continue;
+        own[i] = ((1u << x->bytes) - 1) << ((x->ad[i] - base) & 3);
+        check_word(m, at, i, own[i], x->ad[i]);
+        for (uint32_t with = group; with && bytes & own[i] && m->flags & EV_WRITE; with &= with - 1) {
+            int k = __builtin_ctz(with);
+            if (own[k] & own[i] && !same_value(m, i, k) && !m->reported) {
+                struct emu_race_event e = event_of(m, own[i]);
+                m->reported = true;
+                ks_emu_race_report(m->w, i, &e, &e, k, x->ad[i], m->space);
+            }
+        }
+        group |= 1u << i;
+        bytes |= own[i];
     }
-    for (uint32_t k = 0; k < x->bytes / 4; k++) {
-        if (writes)
-            store_word(m, &plane[off / 4 + k], lane, x->ad[lane] + 4 * (uint64_t)k, rec);
-        else
-            load_word(m, &plane[off / 4 + k], lane, x->ad[lane] + 4 * (uint64_t)k, rec);
-    }
-}
-
-static uint64_t record_of(const struct me *m)
-{
-    return (uint64_t)m->w->seg << 32 | (uint64_t)m->pc << 12 | 15u << 3 | flags_of(m);
+    int n = __builtin_popcount(group);
+    form = n == 1 ? bytes : EV_MIXED | bytes;
+    if (group == 3u << lane && x->bytes == 2 && own[lane] == 3 && own[lane + 1] == 12)
+        form = EV_HALVES;
+    if (group == 15u << lane && x->bytes == 1 && own[lane] == 1 && own[lane + 1] == 2 && own[lane + 2] == 4 && own[lane + 3] == 8)
+        form = EV_EACH;
+    put(m, at, record_of(m, form) | (uint32_t)lane);
+    return group;
 }
 
 /* Where all lanes load one address, two of them stand for all. */
@@ -350,205 +466,90 @@ static uint32_t lanes_of(const struct emu_access *x)
     return !same && !x->store && !x->atomic ? (1u << __builtin_ctz(x->mask)) | (1u << (31 - __builtin_clz(x->mask))) : x->mask;
 }
 
-/* ------------------------------------------------------------------------------------------------ global memory
- *
- * Four words usually tell the same: one instruction reached them, by neighbouring lanes or by one.  Then one record stands for
- * them; its mask is a code that says which bytes of each word and how the lane goes on from word to word.  Else the writer names
- * four records that lie apart; they come together again once they fit. */
-
-#define APART_SEG UINT32_MAX /* of a writer: its low half is an index into emu->race_apart */
-
-static const struct pattern {
-    uint8_t code, mask, half_lanes; /* lane of word j: the first one's + j * half_lanes / 2 */
-} patterns[] = {{15, 15, 0}, {14, 15, 2}, {13, 15, 1}, {11, 12, 4}, {10, 3, 4}, {9, 8, 8}, {7, 4, 8}};
-#define N_PATTERNS     (sizeof(patterns) / sizeof(*patterns))
-#define CODE_SAME      15u
-#define CODE_NEXT      14u
-#define CODE_HALF      13u
-#define REC_SPREAD     (15ull << 3 | 31ull << 7) /* the bits of lane and mask */
-#define IS_APART(cell) (REC_SEG((cell)->writer) == APART_SEG)
-
-static uint64_t with(uint64_t rec, int lane, uint32_t mask)
+/* Words one after the other, 2^shift by a lane. */
+static void walk(struct me *m, uint64_t word, uint32_t n, uint32_t rec, uint32_t shift, uint64_t address)
 {
-    return (rec & ~REC_SPREAD) | (uint64_t)(lane & 31) << 7 | (uint64_t)mask << 3;
-}
-
-/* The record of word j. */
-static uint64_t spread(uint64_t rec, int j)
-{
-    if (!rec)
-        return 0;
-    const struct pattern *p = patterns;
-    while (p->code != REC_MASK(rec))
-        p++;
-    return with(rec, REC_LANE(rec) + j * p->half_lanes / 2, p->mask);
-}
-
-static struct emu_race_word *set_apart(struct ks_emu *emu, struct emu_race_word *cell)
-{
-    if (IS_APART(cell))
-        return emu->race_apart.data[(uint32_t)cell->writer].word;
-    uint32_t at = emu->race_apart_free;
-    if (at) {
-        emu->race_apart_free = emu->race_apart.data[--at].next_free;
-    } else {
-        struct emu_race_apart fresh = {0};
-        at = (uint32_t)emu->race_apart.n;
-        ks_vec_push(&emu->race_apart, fresh);
+    uint32_t mine[STRETCH];
+    for (uint32_t done = 0, some; done < n; done += some) {
+        uint32_t left = EMU_RACE_PART - (uint32_t)((word + done) % EMU_RACE_PART);
+        some = n - done < STRETCH ? n - done : STRETCH;
+        some = left < some ? left : some;
+        for (uint32_t i = 0; i < STRETCH; i++)
+            mine[i] = rec + ((done + i) >> shift);
+        stretch(m, ks_emu_race_place(m->s, word + done, some), some, mine, address + 4 * (uint64_t)done);
     }
-    struct emu_race_word *word = emu->race_apart.data[at].word;
-    for (int j = 0; j < 4; j++)
-        word[j] = (struct emu_race_word){spread(cell->writer, j), spread(cell->reader, j), spread(cell->reader2, j)};
-    *cell = (struct emu_race_word){.writer = (uint64_t)APART_SEG << 32 | at};
-    return word;
 }
 
-static void drop_apart(struct ks_emu *emu, const struct emu_race_word *cell)
+/* Lanes from `lane` on, all of `mask`, that reach words one after the other. */
+static uint32_t run_of(const struct emu_access *x, uint32_t mask, uint32_t lane)
 {
-    uint32_t at = (uint32_t)cell->writer;
-    emu->race_apart.data[at].next_free = emu->race_apart_free;
-    emu->race_apart_free = at + 1;
+    uint32_t n = 1;
+    while (lane + n < EMU_LANES && mask >> (lane + n) & 1u && x->ad[lane + n] == x->ad[lane] + n * (uint64_t)x->bytes)
+        n++;
+    return n;
 }
 
-/* The record that stands for four, given every `stride` records from `r` on.  False: none does. */
-static bool gather(const uint64_t *r, uint64_t *ret)
-{
-    const size_t stride = sizeof(struct emu_race_word) / sizeof(uint64_t);
-    if (((r[stride] ^ r[0]) | (r[2 * stride] ^ r[0]) | (r[3 * stride] ^ r[0])) & ~REC_SPREAD)
-        return false;
-    for (size_t k = 0; k < N_PATTERNS && r[0]; k++) {
-        uint64_t one = with(r[0], REC_LANE(r[0]), patterns[k].code);
-        bool fits = true;
-        for (int j = 0; j < 4; j++)
-            fits &= spread(one, j) == r[(size_t)j * stride];
-        if (fits) {
-            *ret = one;
-            return true;
-        }
-    }
-    *ret = 0;
-    return !(r[0] | r[stride] | r[2 * stride] | r[3 * stride]);
-}
-
-static void bring_together(struct ks_emu *emu, struct emu_race_word *cell)
-{
-    const struct emu_race_word *word = emu->race_apart.data[(uint32_t)cell->writer].word;
-    struct emu_race_word one;
-    if (!gather(&word->writer, &one.writer) || !gather(&word->reader, &one.reader) || !gather(&word->reader2, &one.reader2))
-        return;
-    drop_apart(emu, cell);
-    *cell = one;
-}
-
-/* Ordered before, or by the same lanes of this very stretch of the warp. */
-static bool is_before(struct me *m, uint64_t rec, int slot, uint64_t mine)
-{
-    return settled(m, rec, slot) || (REC_SEG(rec) == m->w->seg && !((rec ^ mine) & REC_SPREAD));
-}
-
-static bool all_before(struct me *m, const struct emu_race_word *r, uint64_t mine)
-{
-    return is_before(m, r->writer, 0, mine) && is_before(m, r->reader, 1, mine) && is_before(m, r->reader2, 2, mine);
-}
-
-/* One instruction reaches the four words of a cell; lane: the first word's. */
-static void four_words(struct me *m, struct emu_race_word *cell, int lane, uint32_t code, uint64_t rec, uint64_t address)
-{
-    struct ks_emu *emu = m->w->worker->launch->emu;
-    bool writes = m->x->store || m->x->atomic, apart = IS_APART(cell);
-    uint64_t mine = with(rec, 0, code); /* load_word() adds the lane */
-    if (!apart && !writes && settled(m, cell->writer, 0) && !(cell->reader2 & REC_WRITE)) {
-        load_word(m, cell, lane, address, mine);
-        return;
-    }
-    if (writes && !m->strong) {
-        struct emu_race_word *word = apart ? emu->race_apart.data[(uint32_t)cell->writer].word : cell;
-        uint64_t own = with(rec, lane, code);
-        bool all = true;
-        for (int j = 0; all && j < (apart ? 4 : 1); j++)
-            all = all_before(m, &word[j], apart ? spread(own, j) : own);
-        if (all) { /* whatever was there is ordered before this store, which stands for it */
-            if (apart)
-                drop_apart(emu, cell);
-            *cell = (struct emu_race_word){.writer = own};
-            return;
-        }
-    }
-    struct emu_race_word *word = set_apart(emu, cell);
-    for (int j = 0; j < 4; j++) {
-        int at = code == CODE_NEXT ? lane + j : code == CODE_HALF ? lane + j / 2 : lane;
-        if (writes)
-            store_word(m, &word[j], at, address + 4 * (uint64_t)j, rec);
-        else
-            load_word(m, &word[j], at, address + 4 * (uint64_t)j, rec);
-    }
-    bring_together(emu, cell);
-}
-
-/* Any access of one lane. */
-static void lane_access(struct me *m, struct emu_race_word *cells, int lane, uint64_t off, uint64_t rec)
-{
-    struct ks_emu *emu = m->w->worker->launch->emu;
-    const struct emu_access *x = m->x;
-    if (x->bytes >= 16) {
-        for (uint32_t k = 0; k < x->bytes / 16; k++)
-            four_words(m, &cells[off / 16 + k], lane, CODE_SAME, rec, x->ad[lane] + 16 * (uint64_t)k);
-        return;
-    }
-    struct emu_race_word *cell = &cells[off / 16];
-    lane_words(m, set_apart(emu, cell), lane, off & 15, rec);
-    if (((off & 15) + x->bytes) == 16) /* those who walk along memory come by here last */
-        bring_together(emu, cell);
-}
-
-static void global_words(struct me *m, struct emu_race_word *cells, uint64_t base)
+static void reach(struct me *m, uint64_t base)
 {
     const struct emu_access *x = m->x;
-    uint64_t rec = record_of(m), first = x->ad[0] - base, bad = 0;
+    uint64_t bad = 0;
+    uint32_t mask = lanes_of(x), n;
     FOR_LANES(i) bad |= x->ad[i] ^ (x->ad[0] + (uint64_t)i * x->bytes);
-    if (x->mask == EMU_FULL && !bad && !(first & 15) && (x->bytes == 4 || x->bytes == 8)) {
-        uint32_t code = x->bytes == 4 ? CODE_NEXT : CODE_HALF, each = 16 / x->bytes;
-        for (uint32_t g = 0; g < EMU_LANES / each; g++)
-            four_words(m, &cells[first / 16 + g], (int)(g * each), code, rec, x->ad[g * each]);
+    bool row = x->mask == EMU_FULL && !bad;
+    if (x->bytes < 4) {
+        while (mask)
+            mask &= ~part_of_word(m, mask, __builtin_ctz(mask), base);
         return;
     }
-    for (uint32_t mask = lanes_of(x); mask; mask &= mask - 1) {
-        int i = __builtin_ctz(mask);
-        lane_access(m, cells, i, x->ad[i] - base, rec);
+    uint32_t rec = record_of(m, 15), words = x->bytes / 4, shift = words > 4 ? 31 : words / 2;
+    for (; mask; mask &= ~(uint32_t)(((1ull << n) - 1) << __builtin_ctz(mask))) {
+        uint32_t lane = (uint32_t)__builtin_ctz(mask);
+        uint64_t word = (x->ad[lane] - base) / 4;
+        n = row ? EMU_LANES : run_of(x, mask, lane);
+        if (n * words >= 8) {
+            walk(m, word, n * words, rec | lane, shift, x->ad[lane]);
+            continue;
+        }
+        n = 1;
+        if (!x->store && !x->atomic && lane > 0 && x->ad[lane] == x->ad[lane - 1] && mask >> lane >> 1 & 1u &&
+            x->ad[lane] == x->ad[lane + 1]) /* of lanes that load one address the first and the last stand for all */
+            continue;
+        for (uint32_t k = 0; k < words; k++) {
+            uint64_t at = ks_emu_race_place(m->s, word + k, 1);
+            check_word(m, at, (int)lane, 15, x->ad[lane] + 4 * (uint64_t)k);
+            put(m, at, rec | lane);
+        }
     }
 }
 
 static struct me begin(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, const char *space)
 {
+    bool block_only = in->flags & EMU_CTA;
     struct me m = {.w = w,
-                   .s = w->worker->launch->races,
                    .in = in,
                    .x = x,
                    .pc = ks_emu_pc(w, in),
-                   .strong = in->flags & EMU_STRONG,
-                   .block_only = in->flags & EMU_CTA,
-                   .known_seg = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+                   .flags = (x->store || x->atomic ? EV_WRITE : 0) | (in->flags & EMU_STRONG ? EV_STRONG : 0) |
+                            (block_only ? EV_CTA : 0) | (x->atomic ? EV_ATOMIC : 0),
                    .space = space};
     if (in->flags & EMU_RELEASE)
-        ks_emu_race_release(w, m.block_only);
+        ks_emu_race_release(w, block_only);
     if (in->flags & EMU_ACQUIRE)
-        ks_emu_race_acquire(w, m.block_only);
+        ks_emu_race_acquire(w, block_only);
     return m;
 }
 
 void ks_emu_race_global(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x)
 {
-    struct ks_emu *emu = w->worker->launch->emu;
     struct me m = begin(w, in, x, "global");
-    global_words(&m, emu->race_plane, (uint64_t)(uintptr_t)emu->arena);
+    m.s = w->worker->race;
+    reach(&m, (uint64_t)(uintptr_t)w->worker->launch->emu->arena);
 }
 
 void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const struct emu_access *x, struct emu_block *b)
 {
     struct me m = begin(w, in, x, "shared");
-    uint64_t rec = record_of(&m);
-    for (uint32_t mask = lanes_of(x); mask; mask &= mask - 1) {
-        int i = __builtin_ctz(mask);
-        lane_words(&m, b->shared_race, i, x->ad[i], rec);
-    }
+    m.s = &b->shared_race;
+    m.cached = b == w->block ? 1 : -1;
+    reach(&m, 0);
 }

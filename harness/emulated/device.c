@@ -46,11 +46,9 @@ static bool map_planes(struct ks_emu *emu)
             return false;
         forget_history(emu);
     }
-    if (emu->config.checks & KS_EMU_CHECK_RACE && !emu->race_plane) {
-        emu->race_plane = ks_emu_plane_map(emu->arena_bytes / 16 * sizeof(struct emu_race_word));
-        if (!emu->race_plane)
-            return false;
-    }
+    if (emu->config.checks & KS_EMU_CHECK_RACE && !emu->race.slot[0] &&
+        !ks_emu_race_space_init(&emu->race, emu->arena_bytes, false))
+        return false;
     if (emu->config.counters && !emu->read_plane) {
         emu->read_plane = ks_emu_plane_map(emu->arena_bytes / EMU_SECTOR / 8);
         emu->write_plane = ks_emu_plane_map(emu->arena_bytes / EMU_SECTOR / 8);
@@ -66,16 +64,13 @@ static void release_planes(struct ks_emu *emu)
         void *plane;
         size_t bytes;
     } all[] = {{emu->init_plane, emu->arena_bytes / 8},
-               {emu->race_plane, emu->arena_bytes / 16 * sizeof(struct emu_race_word)},
                {emu->read_plane, emu->arena_bytes / EMU_SECTOR / 8},
                {emu->write_plane, emu->arena_bytes / EMU_SECTOR / 8}};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         if (all[i].plane)
             (void)munmap(all[i].plane, all[i].bytes);
     emu->init_plane = emu->read_plane = emu->write_plane = NULL;
-    emu->race_plane = NULL;
-    ks_vec_release(&emu->race_apart);
-    emu->race_apart_free = 0;
+    ks_emu_race_space_release(&emu->race);
 }
 
 enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_emu, struct ks_err *err)
@@ -91,7 +86,6 @@ enum ks_code ks_emu_new(const struct ks_emu_config *config, struct ks_emu **ret_
     (void)snprintf(emu->arch_name, sizeof(emu->arch_name), "%s", config->arch);
     emu->config.arch = emu->arch_name;
     emu->arch = arch;
-    emu->next_segment = 1;
     (void)pthread_mutex_init(&emu->lock, NULL);
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t host = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)4 << 30;
@@ -155,7 +149,7 @@ void ks_emu_configure(struct ks_emu *emu, const struct ks_emu_config *config)
     emu->config = *config;
     emu->config.arch = emu->arch_name;
     if (!map_planes(emu)) /* without the address space for a shadow its check stays off */
-        emu->config.checks &= ~((emu->init_plane ? 0 : KS_EMU_CHECK_INIT) | (emu->race_plane ? 0 : KS_EMU_CHECK_RACE));
+        emu->config.checks &= ~((emu->init_plane ? 0 : KS_EMU_CHECK_INIT) | (emu->race.slot[0] ? 0 : KS_EMU_CHECK_RACE));
     if ((emu->config.checks & KS_EMU_CHECK_INIT) && emu->unchecked_launch) /* kernels wrote without a record of it */
         forget_history(emu);
     if (!emu->read_plane || !emu->write_plane)

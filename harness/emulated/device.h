@@ -40,18 +40,6 @@ struct emu_arch {
 };
 const struct emu_arch *ks_emu_arch_find(const char *name); /* NULL: unknown */
 
-/* Race record: who last wrote or read a 4-byte word, in global memory four of them (checks_race.c).  0: nobody. */
-struct emu_race_word {
-    uint64_t writer, reader, reader2;
-};
-
-/* Global memory keeps race records for 16 bytes together as long as its four words tell the same; else the words are apart
- * (checks_race.c). */
-struct emu_race_apart {
-    struct emu_race_word word[4];
-    uint32_t next_free;
-};
-
 /* Counts of one instruction: sums up to `lo`. */
 struct emu_mem_count {
     uint64_t g_requests, g_sectors, g_lines, g_misses, g_miss_lines, g_bytes;
@@ -94,10 +82,7 @@ struct ks_emu {
     size_t arena_bytes, capacity_bytes, live_bytes, next_off;
     KS_VEC(struct emu_alloc) allocs;                /* sorted by base; dead ones stay */
     uint8_t *init_plane, *read_plane, *write_plane; /* NULL until needed */
-    struct emu_race_word *race_plane;               /* one for 16 bytes */
-    KS_VEC(struct emu_race_apart) race_apart;
-    uint32_t race_apart_free; /* index + 1 of the first unused one */
-    uint32_t next_segment;    /* race segments are numbered through all launches */
+    struct emu_race_space race;                     /* of all blocks */
     uint32_t launch_number;
     bool unchecked_launch; /* kernels ran since initialised bytes were last tracked */
     uint8_t *param_block;  /* of the running kernel */
@@ -139,9 +124,11 @@ struct emu_worker {
     KS_VEC(uint64_t) unit_bytes;
     uint64_t barriers, blocks_run, warp_insts, thread_insts;
     struct emu_block *free_blocks;
-    uint64_t clock;    /* the largest of its warps */
-    bool spun;         /* the active blocks wait for something outside of themselves */
-    uint64_t progress; /* stores, atomics that changed something, barriers, exits, blocks, looks at the clock */
+    struct emu_race_space *race; /* its own, or that of all blocks; NULL: not checked */
+    uint64_t order;              /* of its last unit, by starts */
+    uint64_t clock;              /* the largest of its warps */
+    bool spun;                   /* the active blocks wait for something outside of themselves */
+    uint64_t progress;           /* stores, atomics that changed something, barriers, exits, blocks, looks at the clock */
 };
 
 struct emu_launch {
@@ -169,6 +156,7 @@ struct emu_launch {
     uint32_t number;
     /* what is left to run */
     uint64_t next_unit;  /* under emu->lock */
+    uint64_t n_started;  /* units, likewise */
     uint64_t stop_after; /* units past it need not run: an earlier one failed */
     int64_t warp_insts;  /* of all workers, for max_warp_insts */
     struct ks_err fail;  /* of unit `fail_unit` */
@@ -176,6 +164,7 @@ struct emu_launch {
     uint64_t fail_unit;
     uint64_t sample_from, sample_step; /* step 0: run all */
     struct emu_race_state *races;
+    struct emu_race_turns *race_turns; /* NULL: one host thread, blocks in order */
 };
 
 /* device.c */
@@ -296,9 +285,15 @@ void ks_emu_race_shared(struct emu_warp *w, const struct emu_insn *in, const str
 void ks_emu_race_arrive(struct emu_warp *w, uint32_t id);
 void ks_emu_race_barrier(struct emu_block *b, uint32_t id, uint64_t waiting);
 void ks_emu_race_warp_sync(struct emu_warp *w);
-void ks_emu_race_begin(struct emu_launch *l);
+/* May blocks be checked side by side?  begin: returns how many of the n workers may work. */
+bool ks_emu_race_each_for_itself(const struct emu_launch *l);
+int ks_emu_race_begin(struct emu_launch *l, struct emu_worker *workers, int n);
 void ks_emu_race_end(struct emu_launch *l);
+void ks_emu_race_worker_end(struct emu_worker *wk);
+void ks_emu_race_block_new(struct emu_block *b);
+void ks_emu_race_block_free(struct emu_block *b);
 void ks_emu_race_block_start(struct emu_block *b);
+void ks_emu_race_block_end(struct emu_block *b);
 /* block_only: among the threads of the block, not between blocks. */
 void ks_emu_race_release(struct emu_warp *w, bool block_only);
 void ks_emu_race_acquire(struct emu_warp *w, bool block_only);

@@ -5,6 +5,7 @@
  * Loops over lanes have no branches so that the compiler vectorises them. */
 
 #include "harness/emulated/ir.h"
+#include "harness/emulated/race.h"
 
 #include <string.h>
 
@@ -71,7 +72,7 @@ struct emu_warp {
     uint32_t id;    /* in the block */
     uint32_t pc;    /* of the running instruction, for findings */
     uint32_t clock; /* synchronisation clock of the race checker */
-    uint32_t seg;   /* its current segment */
+    struct emu_race_last race_last[2][EMU_RACE_LAST]; /* events of global and of its block's shared memory, found again */
     struct emu_frag frag[EMU_LANES];
     uint32_t n_frags;
     uint64_t insts; /* executed so far */
@@ -139,7 +140,8 @@ struct emu_block {
     uint8_t *shared;
     uint32_t shared_bytes;
     uint8_t *shared_init; /* one byte per byte, when checked */
-    struct emu_race_word *shared_race;
+    struct emu_race_space shared_race;
+    uint64_t order; /* of its start among the launch's units */
     uint8_t *local, *local_init;
     struct emu_barrier bar[EMU_MAX_BARS];
     uint32_t (*vc)[EMU_VECTOR]; /* vector clocks, when checked: vc[w][v]; from EMU_MAX_WARPS on those of checks_tcgen.c */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 /* A launch: configuration checked, launch constants filled in, blocks run by host threads.  Blocks are handed out in order; those
- * of an `ordered` program, and all of them while races are checked, run on one thread so that nothing depends on their
- * interleaving. */
+ * of an `ordered` program run on one thread so that nothing depends on their interleaving; so do, while races are checked, all
+ * that could wait for each other. */
 
 #define MAX_RESIDENT 4096
 
@@ -122,8 +122,9 @@ static void fill_pool(struct emu_launch *l)
 /* ------------------------------------------------------------------------------------------------ blocks to workers */
 
 /* Next unit to start, UINT64_MAX: none.  With sampling, blocks past the budget are taken in even steps over what was left. */
-static uint64_t next_unit(struct emu_launch *l)
+static uint64_t next_unit(struct emu_worker *wk)
 {
+    struct emu_launch *l = wk->launch;
     (void)pthread_mutex_lock(&l->emu->lock);
     uint64_t u = l->next_unit;
     if (l->sample_step > 1 && u >= l->sample_from)
@@ -132,6 +133,8 @@ static uint64_t next_unit(struct emu_launch *l)
         l->next_unit = u + 1;
     if (u >= l->n_units || u > l->stop_after)
         u = UINT64_MAX;
+    else
+        wk->order = l->n_started++;
     (void)pthread_mutex_unlock(&l->emu->lock);
     return u;
 }
@@ -156,10 +159,12 @@ static void run_blocks(struct emu_worker *wk)
     uint32_t stuck_rounds = 0;
     size_t n = 0, limit = l->cooperative ? MAX_RESIDENT : (l->resident + l->cluster_size - 1) / l->cluster_size;
     bool more = true;
+    if (l->race_turns)
+        limit = 1;
     while (n || more) {
         /* a new unit starts when none is active or the active ones wait for something */
         if (more && (n == 0 || (n < limit && wk->spun))) {
-            uint64_t u = next_unit(l);
+            uint64_t u = next_unit(wk);
             if (u == UINT64_MAX)
                 more = false;
             else
@@ -236,6 +241,7 @@ static void worker_init(struct emu_worker *wk, struct emu_launch *l, int index)
 
 static void worker_release(struct emu_worker *wk)
 {
+    ks_emu_race_worker_end(wk);
     planes_close(wk->launch, wk->unit_plane, 2);
     ks_vec_release(&wk->unit_bytes);
     while (wk->free_blocks) {
@@ -268,12 +274,14 @@ static int count_threads(const struct emu_launch *l)
 {
     const struct ks_emu_config *c = &l->emu->config;
     long n = c->n_threads > 0 ? c->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    if (l->program->ordered || l->cooperative || (l->checks & KS_EMU_CHECK_RACE) || n < 1)
+    if (l->program->ordered || l->cooperative || n < 1)
         n = 1;
     if (l->n_blocks * l->threads_per_block < 8192) /* starting threads would take longer */
         n = 1;
     if ((uint64_t)n > l->n_units)
         n = (long)l->n_units;
+    if (l->checks & KS_EMU_CHECK_RACE && !ks_emu_race_each_for_itself(l))
+        n = 1;
     return n > 64 ? 64 : (int)n;
 }
 
@@ -322,14 +330,13 @@ static enum ks_code run(struct emu_launch *l, struct ks_err *err)
     KS_AUTO_FREE struct emu_worker *workers = ks_xcalloc((size_t)n, sizeof(*workers));
     for (int i = 0; i < n; i++)
         worker_init(&workers[i], l, i);
-    if (l->checks & KS_EMU_CHECK_RACE)
-        ks_emu_race_begin(l);
+    int n_work = l->checks & KS_EMU_CHECK_RACE ? ks_emu_race_begin(l, workers, n) : n;
     if (l->counting && emu->config.line_bytes)
         ks_emu_line_planes_open(l);
     if (l->sampling)
-        (void)plan_sample(l, workers, n);
+        (void)plan_sample(l, workers, n_work);
     else
-        run_workers(workers, n);
+        run_workers(workers, n_work);
     ks_emu_counters_add(l, workers, n);
     ks_emu_line_planes_close(l);
     planes_close(l, &l->seen[0][0], 4);

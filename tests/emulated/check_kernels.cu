@@ -334,7 +334,7 @@ extern "C" __global__ void meet(char *p, char *out, int kind, int store, int at,
             pattern((short *)p, i, store, (short)1, (short *)out);
         else
             pattern(p, i, store, (char)1, out);
-    } else if (i == 0 && at >= 0) {
+    } else if (blockIdx.x == 1 && i == 0 && at >= 0) {
         if (width == 4)
             pattern((float *)p, at / 4, probe_store, 5.0f, (float *)(out + 4096));
         else if (width == 2)
@@ -342,4 +342,57 @@ extern "C" __global__ void meet(char *p, char *out, int kind, int store, int at,
         else
             pattern(p, at, probe_store, (char)5, out + 4096);
     }
+}
+// Of 64 blocks some meet, in one of several ways; the others keep host threads busy: test_crowd().
+extern "C" __global__ void crowd(int *a, short *h, int *own, int kind)
+{
+    int t = threadIdx.x, b = blockIdx.x, s = 0;
+    for (int i = 0; i < 4 + b % 3 * 8; i++) // blocks end in another order than they start
+        s += own[b * 128 + (t ^ i)];
+    __syncthreads();
+    own[b * 128 + t] = s;
+    if (kind == 0 || (kind == 1 && b == 5) || (kind == 2 && b == 9)) // stores
+        a[t] = b;
+    if ((kind == 1 && b == 9) || (kind == 2 && b == 5) || (kind == 3 && b == 9)) // loads
+        own[b * 128 + t] = a[t];
+    if (kind == 4 || (kind == 3 && b == 5)) // sums, of which nobody asks the result
+        atomicAdd(a + t, 1);
+    if (kind == 5 && (b == 5 || b == 9)) // of one word each its half
+        h[2 * t + (b == 9)] = b;
+    if (kind == 6 && (b == 5 || (b == 9 && t < 8))) // both halves, and a second one
+        h[b == 5 ? t : 2 * t + 1] = b;
+    if (kind == 7) // everybody reads
+        own[b * 128 + t] = a[t];
+    if (kind == 8 && b % 8 == 5) // a warp of a block, and the next: within blocks and between them
+        a[(t & 31) + b / 16] = b + t;
+    if (kind == 9 && (b == 5 || b == 9)) { // a sum must not hide the store before it
+        if (b == 5)
+            a[t] = b;
+        __syncthreads();
+        atomicAdd(a + t, 1);
+    }
+}
+// Two lanes of one warp share a word: by halves in order, or every second half, and the other warp stores one of them.
+extern "C" __global__ void bad_halves(short *h, int apart)
+{
+    int t = threadIdx.x;
+    if (t < 32)
+        h[apart ? (t & 15) * 2 + t / 16 : t] = t;
+    if (t == 32)
+        h[6] = 1;
+}
+extern "C" __global__ void good_halves(short *h, int apart)
+{
+    int t = threadIdx.x;
+    if (t < 32)
+        h[apart ? (t & 15) * 2 + t / 16 : t] = t;
+    __syncthreads();
+    if (t == 32)
+        h[6] = 1;
+}
+// Neighbouring threads read and write words far from each other, whose neighbours others reach.
+extern "C" __global__ void scatter(const int *in, int *out, int n)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i * 40503u & (n - 1)] = in[i * 2654435u & (n - 1)];
 }

@@ -67,6 +67,15 @@ static inline void drop(void *p)
     }
 }
 
+/* The most memory that this process ever had. */
+static inline size_t peak_bytes(void)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    const char *at =
+        ks_file_read("/proc/self/status", 1u << 20, &text, &err) == KS_OK ? strstr(ks_str_cstr(&text), "VmHWM:") : NULL;
+    return at ? strtoul(at + 6, NULL, 10) * 1024 : 0;
+}
+
 /* args: pointers to the parameters. */
 static inline enum ks_code launch_as(const char *name, unsigned grid, unsigned block, size_t shared, bool cooperative,
                                      void **args)

@@ -3,6 +3,9 @@
 
 #include "tests/emulated/findings_test.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static float ones[1024];
 
 static void *fresh(size_t bytes)
@@ -150,8 +153,8 @@ static void test_memory(void)
     drop(o);
 }
 
-/* Records of global memory stand for one word or for four: every word of every pattern has its owner. */
-static void test_patterns(void)
+/* Every byte of every pattern has its owner, in the records of all blocks (two of them) and in each block's own (sixteen). */
+static void test_patterns(unsigned grid)
 {
     static const int bytes[] = {128, 256, 512, 128, 512, 128, 64, 32}, width[] = {4, 4, 4, 4, 4, 4, 2, 1};
     char *p = upload(NULL, 8192, "p"), *out = upload(NULL, 8192, "out");
@@ -159,15 +162,15 @@ static void test_patterns(void)
     for (int kind = 0; kind < 8; kind++) {
         for (int mode = 0; mode < 4; mode++) {
             int store = mode & 1, probe = mode >> 1, w = width[kind];
-            for (int at = -4; at < bytes[kind]; at += 4) {
-                int word = at / 4, last = 4 - w, place = at < 0 ? -1 : at + last + (kind == 5 ? 4 : 0);
+            for (int at = -4; at < bytes[kind]; at += w) {
+                int word = at / 4, place = at < 0 ? -1 : at + (kind == 5 ? 4 : 0);
                 int owner = kind == 1                ? word / 2
                             : kind == 2 || kind == 4 ? word / 4
                             : kind == 3              ? word ^ 1
-                            : kind == 6              ? 2 * word + 1
-                            : kind == 7              ? 4 * word + 3
+                            : kind == 6              ? at / 2
+                            : kind == 7              ? at
                                                      : word;
-                enum ks_code code = launch("meet", 2, 32, 0, &p, &out, &kind, &store, &place, &w, &probe);
+                enum ks_code code = launch("meet", grid, 32, 0, &p, &out, &kind, &store, &place, &w, &probe);
                 struct ks_json *all = ks_emu_findings(dev), *f = ks_json_at(all, 0);
                 char want[32];
                 (void)snprintf(want, sizeof(want), "+0x%x", (unsigned)place);
@@ -189,6 +192,93 @@ static void test_patterns(void)
     drop(out);
 }
 
+static void test_halves(void)
+{
+    short *h = upload(ones, 256, "h");
+    for (int apart = 0; apart < 2; apart++) {
+        expect("bad_halves", launch("bad_halves", 1, 64, 0, &h, &apart), KS_OK, "global-race", NULL, "h");
+        expect("good_halves", launch("good_halves", 1, 64, 0, &h, &apart), KS_OK, NULL, NULL, NULL);
+    }
+    drop(h);
+}
+
+/* Races between blocks are found, and told in the same words, whatever the number of host threads. */
+static void test_crowd(const char *ptx)
+{
+    static const struct {
+        int findings;
+        const char *access, *other;
+        int count, block, other_block; /* of the first; count 0: as it comes */
+    } want[] = {{1, "store", "store", 63 * 4, 1, 0},
+                {1, "load", "store", 4, 9, 5},
+                {1, "store", "load", 4, 9, 5},
+                {1, "load", "atomic", 4, 9, 5},
+                {0},
+                {0},
+                {1, "store", "store", 1, 9, 5},
+                {0},
+                {1, "store", "store", 0, 5, 5},
+                {1, "atomic", "store", 4, 9, 5}};
+    static int zeros[64 * 128];
+    struct ks_str first[10] = {0};
+    for (int threads = 1; threads <= 5; threads += 2) {
+        struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .n_threads = threads};
+        start_device(&c, ptx);
+        int *a = upload(zeros, 1024, "a"), *own = upload(zeros, sizeof(zeros), "own");
+        short *h = upload(zeros, 1024, "h");
+        for (int kind = 0; kind < 10; kind++) {
+            char name[32];
+            (void)snprintf(name, sizeof(name), "crowd %d, %d threads", kind, threads);
+            enum ks_code code = launch("crowd", 64, 128, 0, &a, &h, &own, &kind);
+            struct ks_json *all = ks_emu_findings(dev), *f = ks_json_at(all, 0), *other = ks_json_get(f, "other");
+            KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+            ks_json_print(all, &text);
+            verdict(code == KS_OK && (int)ks_json_len(all) == want[kind].findings, name, "%s", ks_str_cstr(&text));
+            if (want[kind].findings && f)
+                verdict(ks_streq(ks_json_get_str(f, "kind", ""), "global-race") &&
+                            ks_streq(ks_json_get_str(f, "access", ""), want[kind].access) &&
+                            ks_streq(ks_json_get_str(other, "access", ""), want[kind].other) &&
+                            (!want[kind].count || ks_json_get_i64(f, "count", 0) == want[kind].count) &&
+                            (int)ks_json_num(ks_json_at(ks_json_get(f, "block"), 0), -1) == want[kind].block &&
+                            (int)ks_json_num(ks_json_at(ks_json_get(other, "block"), 0), -1) == want[kind].other_block,
+                        name, "%s", ks_str_cstr(&text));
+            if (threads == 1)
+                ks_str_add(&first[kind], ks_str_cstr(&text));
+            verdict(ks_streq(ks_str_cstr(&first[kind]), ks_str_cstr(&text)), name, "%s instead of %s", ks_str_cstr(&text),
+                    ks_str_cstr(&first[kind]));
+            ks_json_free(all);
+            ks_emu_findings_clear(dev);
+        }
+        ks_emu_free(dev);
+    }
+    for (int kind = 0; kind < 10; kind++)
+        ks_str_release(&first[kind]);
+}
+
+/* All checks take three bytes a byte at most, however memory is walked; the program itself 1.3 x its own. */
+static void test_size(const char *ptx)
+{
+    int n = 2 << 20;
+    size_t own = 2 * (size_t)n * 4;
+    (void)fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct ks_emu_config c = {.arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .n_threads = 2};
+        size_t before = peak_bytes();
+        start_device(&c, ptx);
+        int *in = upload(NULL, own / 2, "in"), *out = upload(NULL, own / 2, "out");
+        if (ks_emu_fill(dev, in, 0, own / 2, &err) != KS_OK ||
+            launch("scatter", (unsigned)n / 256, 256, 0, &in, &out, &n) != KS_OK)
+            _exit(2);
+        double times = (double)(peak_bytes() - before) / (double)own;
+        printf("all checks, scattered words: %.2f x the program's own memory\n", times);
+        (void)fflush(stdout);
+        _exit(!(times <= 4.3));
+    }
+    int status = 1;
+    verdict(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "scatter", "too much memory, or status %d", status);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3 || !read_source(argv[2])) {
@@ -204,9 +294,14 @@ int main(int argc, char **argv)
         test_scopes();
         test_waiting();
         test_memory();
-        test_patterns();
+        test_patterns(seed & 1 ? 16 : 2);
+        test_halves();
         ks_emu_free(dev);
     }
+    test_crowd(argv[1]);
+#ifndef __SANITIZE_ADDRESS__ /* which has a shadow of its own */
+    test_size(argv[1]);
+#endif
     printf("%d passed, %d failed\n", n_passed, n_failed);
     return n_failed > 99 ? 99 : n_failed;
 }

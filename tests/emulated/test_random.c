@@ -185,7 +185,7 @@ int main(int argc, char **argv)
         unsigned checks;
         uint64_t seed;
         int threads;
-    } ways[] = {{0, 0, 1}, {0, 0, 3}, {0, 12345, 2}, {KS_EMU_CHECK_INIT | KS_EMU_CHECK_SYNC, 7, 4}, {KS_EMU_CHECK_ALL, 99, 1}};
+    } ways[] = {{0, 0, 1}, {0, 0, 3}, {0, 12345, 2}, {KS_EMU_CHECK_INIT | KS_EMU_CHECK_SYNC, 7, 4}, {KS_EMU_CHECK_ALL, 99, 3}};
     unsigned long from = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, count = argc > 2 ? strtoul(argv[2], NULL, 10) : 40;
     for (unsigned long n = from; n < from + count; n++) {
         program(n);

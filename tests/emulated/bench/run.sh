@@ -2,8 +2,9 @@
 # Speed, scaling and memory of the emulated device, beside oclgrind on the same kernels where that is installed.
 # usage: run.sh BUILD_DIR [N] >docs/results/emulated_speed.tsv
 #
-# Rows: what, kernel, mode, host threads, value by processor time, value by wall clock, unit.  Processor time is that of all
-# threads of the process; on a busy machine it is the one to read.  Needs a few minutes and 1 GiB.
+# Rows: what, kernel, mode, host threads, value by processor time, value by wall clock, unit, spread.  Speeds are medians of five
+# rounds, in which one thread and all take turns; the spread is the distance of the extremes, by wall clock, in terms of the median.
+# Processor time is that of all threads of the process; on a busy machine it is the one to read.  Needs five minutes and 1 GiB.
 set -euo pipefail
 build=$(realpath "$1"); n=${2:-512}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +12,7 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 ptx=$build/tests/emulated
 echo "# $(date -u +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg), Linux $(uname -r);" \
   "commit $(git -C "$here" rev-parse --short HEAD); tests/emulated/bench/run.sh BUILD $n"
-printf 'what\tkernel\tmode\tthreads\tcpu\twall\tunit\n'
+printf 'what\tkernel\tmode\tthreads\tcpu\twall\tunit\tspread\n'
 "$build/tests/bench_emu" "$ptx/model_kernels.ptx" "$n" "$ptx/wgmma_kernels.ptx" "$ptx/tcgen_kernels.ptx"
 # ---- the same kernels, the same size, here and in oclgrind -----------------------------------------------------------
 small=128
