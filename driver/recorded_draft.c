@@ -55,6 +55,17 @@ static const struct ks_type *type_of_param(const struct draft *d, size_t i)
 
 /* ---- what cannot be one --------------------------------------------------------------------------------------------- */
 
+/* Variables of the compiler's and of its headers: tables of sinf() and the like, texts, std::ignore.  That they are only read is seen
+ * in the device code (ks_session_check_state). */
+static bool is_of_toolkit(const char *name)
+{
+    static const char *const parts[] = {"4cuda3std", "3cub", "6thrust"};
+    bool found = ks_str_starts(name, "__cudart_") || ks_str_starts(name, "$str") || ks_str_starts(name, "__unnamed_");
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        found |= ks_str_starts(name, "_ZN") && strstr(name, parts[i]);
+    return found;
+}
+
 static enum ks_code check_launch(const struct draft *d, struct ks_err *err)
 {
     const struct ks_kernel *k = d->call->kernel;
@@ -67,11 +78,13 @@ static enum ks_code check_launch(const struct draft *d, struct ks_err *err)
         return ks_fail(err, KS_ERR_UNSUPPORTED, "it follows pointers that are in memory");
     if (ks_json_len(d->params) != d->sig.n_params)
         return ks_fail(err, KS_ERR_MISMATCH, "it has another number of parameters than in the recording");
-    for (size_t i = 0; i < ks_json_len(d->buffers); i++)
-        if (ks_json_get(ks_json_at(d->buffers, i), "name"))
+    for (size_t i = 0; i < ks_json_len(d->buffers); i++) {
+        const struct ks_json *b = ks_json_at(d->buffers, i);
+        const char *name = ks_json_get_str(b, "name", NULL);
+        if (name && (!is_of_toolkit(name) || ks_json_get(b, "after")))
             return ks_fail(err, KS_ERR_UNSUPPORTED,
-                           "its module has the variable '%s', of which original and candidate would have one each",
-                           ks_json_get_str(ks_json_at(d->buffers, i), "name", "?"));
+                           "its module has the variable '%s', of which original and candidate would have one each", name);
+    }
     return KS_OK;
 }
 

@@ -120,16 +120,21 @@ static const char *declared_name(const char *declaration, size_t len, size_t *re
     return p;
 }
 
-/* A text as the compiler places it in .global: bytes with an initial value, by one of its own names, unknown to the host. */
-static bool is_compiler_text(const struct ks_object *o, const char *declaration, size_t len, const char *name, size_t name_len)
+/* The host has a symbol of that name: it can be asked for the variable's address. */
+static bool host_knows(const struct ks_object *o, const char *name, size_t name_len)
 {
-    bool named = (name_len >= 4 && memcmp(name, "$str", 4) == 0) || (name_len >= 10 && memcmp(name, "__unnamed_", 10) == 0);
-    if (!named || !ks_str_starts(declaration, ".global .align 1 .b8 ") || !ks_str_starts(declaration + len, " = {"))
-        return false;
     for (size_t i = 0; i < o->n_symbols; i++)
         if (memmem(o->symbols[i].name, strlen(o->symbols[i].name), name, name_len))
-            return false;
-    return true;
+            return true;
+    return false;
+}
+
+/* A table as the compiler places it in .global, the text of a literal or what sinf() looks up: bytes with an initial value, unknown
+ * to the host and to other modules. */
+static bool is_compiler_table(const struct ks_object *o, const char *declaration, size_t len, const char *name, size_t name_len)
+{
+    return ks_str_starts(declaration, ".global .align ") && memmem(declaration, len, " .b8 ", 5) &&
+           ks_str_starts(declaration + len, " = {") && !host_knows(o, name, name_len);
 }
 
 /* The call behind a parameter's store is printf's or assert's. */
@@ -137,6 +142,8 @@ static bool is_for_printing(const char *line)
 {
     const char *call = strstr(line, "call");
     KS_AUTO_FREE char *text = call ? ks_xstrndup(call, strcspn(call, ";")) : NULL;
+    if (text && memchr(line, '/', (size_t)(call - line) + strlen(text))) /* the call may be in a comment */
+        return false;
     static const char *const blanks[] = {" ", "\t", "\n"}; /* the whole name, not the end of one */
     for (size_t i = 0; text && i < sizeof blanks / sizeof *blanks; i++)
         if (has_word(text, "vprintf", blanks[i]) || has_word(text, "__assertfail", blanks[i]))
@@ -144,28 +151,51 @@ static bool is_for_printing(const char *line)
     return false;
 }
 
-/* What happens to a text's address in the function [begin, end): copied, moved along, read through, printed.  Nothing else, so
- * that nobody writes there.  `value`: the text's name or a register. */
+/* What is stored in a thread's own memory stays there: nothing in the function [begin, end) could load an address from it, and
+ * nobody else is called who could. */
+static bool keeps_stores(const char *begin, const char *end)
+{
+    static const char *const loads[] = {"param.", "global.", "shared.", "const."};
+    for (const char *p = begin; (p = memmem(p, (size_t)(end - p), "ld.", 3)) != NULL; p += 3) {
+        bool elsewhere = false;
+        for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
+            elsewhere |= ks_str_starts(p + 3, loads[i]);
+        if (!elsewhere)
+            return false;
+    }
+    for (const char *p = begin; (p = memmem(p, (size_t)(end - p), "call", 4)) != NULL; p += 4)
+        if (strchr(" \t\n.(", p[4]) && !is_for_printing(p))
+            return false;
+    return !memmem(begin, (size_t)(end - begin), "atom.", 5);
+}
+
+/* What happens to a table's address in the function [begin, end): copied, moved along, read through, printed.  Nothing else, so
+ * that nobody writes there.  `value`: the table's name or a register.  A statement ends where one may: a part of one that is cut in
+ * two has no operation that is known. */
 static bool is_only_read(const char *begin, const char *end, const char *value, int depth)
 {
     static const char *const copies[] = {"mov.u64", "mov.b64", "cvta.global.u64", "add.s64", "add.u64", "selp.b64"};
-    size_t len = (size_t)(end - begin); /* an address in printf's arguments must not come back from there */
-    bool reloads = memmem(begin, len, "ld.local.", 9) || memmem(begin, len, "ld.u64", 6) || memmem(begin, len, "ld.v2.u64", 9);
-    for (const char *line = begin; line < end; line += strcspn(line, "\n") + 1) {
-        KS_AUTO_FREE char *text = ks_xstrndup(line, strcspn(line, "\n"));
+    size_t value_len = strlen(value);
+    for (const char *at = begin; at < end && (at = memmem(at, (size_t)(end - at), value, value_len)) != NULL;) {
+        const char *line = at, *over = at + strcspn(at, ";\n");
+        while (line > begin && !strchr(";\n", line[-1]))
+            line--;
+        KS_AUTO_FREE char *text = ks_xstrndup(line, (size_t)(over - line));
         char *op = text + strspn(text, " \t"), *to = op + strcspn(op, " \t"), *rest;
+        at = over;
         if (!has_word(text, value, ""))
             continue;
-        if (!*to)
+        if (!*to || strchr(text, '/')) /* a comment may hold the operation that is seen */
             return false;
         *to++ = 0;
         to += strspn(to, " \t");
         rest = to + strcspn(to, ",]");
-        bool stores = (ks_str_starts(op, "st.local.") && !reloads) || (ks_str_starts(op, "st.param.") && is_for_printing(line));
+        bool stores = (ks_str_starts(op, "st.local.") && keeps_stores(begin, end)) ||
+                      (ks_str_starts(op, "st.param.") && is_for_printing(line));
         bool known = ks_str_starts(op, "ld.global.") || ks_str_starts(op, "ld.u8") || ks_str_starts(op, "ld.s8");
         for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-            if (ks_streq(op, copies[i])) {
-                KS_AUTO_FREE char *next = ks_xstrndup(to, strcspn(to, ", \t;"));
+            if (ks_streq(op, copies[i]) && *to == '%') { /* no vector, whose parts would be names of their own */
+                KS_AUTO_FREE char *next = ks_xstrndup(to, strcspn(to, ", \t"));
                 known = ks_streq(next, value) || (depth > 0 && is_only_read(begin, end, next, depth - 1));
             }
         if (!known && !(stores && has_word(rest, value, ""))) /* the value that is stored, not the place */
@@ -179,38 +209,65 @@ static bool is_only_read(const char *begin, const char *end, const char *value, 
     return true;
 }
 
-/* Whether every use of a text, wherever it is, only reads it. */
-static bool is_constant_text(const struct ks_object *o, const char *name, size_t name_len)
+static bool is_mentioned(const char *begin, const char *end, const char *word)
+{
+    KS_AUTO_FREE char *text = memmem(begin, (size_t)(end - begin), word, strlen(word)) ? ks_xstrndup(begin, (size_t)(end - begin)) : NULL;
+    return text && has_word(text, word, "");
+}
+
+/* Whether every use of a variable, wherever it is, only reads it. */
+static bool is_constant(const struct ks_object *o, const char *declaration, const char *name, size_t name_len)
 {
     KS_AUTO_FREE char *word = ks_xstrndup(name, name_len);
-    const char *ptx = ks_str_cstr(&o->ptx);
-    for (const char *p = ptx, *next; *p; p = next) { /* a piece: from one function's head to the next's */
+    for (const char *p = ks_str_cstr(&o->ptx), *next; *p; p = next) { /* a piece: from one function's head to the next's */
         const char *entry = strstr(p + 1, ".entry "), *func = strstr(p + 1, ".func ");
         next = !entry || (func && func < entry) ? func : entry;
         next = next ? next : p + strlen(p);
-        KS_AUTO_STR struct ks_str piece = KS_STR_INIT;
-        ks_str_add(&piece, "");
-        for (const char *line = p; line < next; line += strcspn(line, "\n") + 1) /* without declarations of texts */
-            if (!ks_str_starts(line, ".global .align 1 .b8 "))
-                ks_str_addn(&piece, line, strcspn(line, "\n") + 1);
-        if (!is_only_read(piece.data, piece.data + piece.len, word, 6))
+        bool here = declaration >= p && declaration < next; /* its own name is passed over, its value is not */
+        if (!is_only_read(p, here ? declaration : next, word, 6) || (here && !is_only_read(name + name_len, next, word, 6)))
             return false;
     }
     return true;
 }
 
-/* Storage of this space that the original does not declare with the same type and size; NULL: none. */
+/* Host code can change variables of the device. */
+static bool writes_symbols(const struct ks_object *o)
+{
+    static const char *const ways[] = {"ToSymbol", "GetSymbolAddress", "GetGlobal"};
+    for (size_t i = 0; i < o->n_symbols; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof *ways && !o->symbols[i].defined; k++)
+            if (strstr(o->symbols[i].name, ways[k]))
+                return true;
+    return false;
+}
+
+/* What stands in .global and yet keeps nothing: a table that is only read; bytes that no device code mentions (of std::ignore and
+ * the like), as long as no host code can use them as a place of its own, either. */
+static bool is_no_state(const struct ks_object *o, const char *declaration, size_t len, const char *name, size_t name_len)
+{
+    KS_AUTO_FREE char *word = ks_xstrndup(name, name_len);
+    const char *ptx = ks_str_cstr(&o->ptx);
+    if (is_mentioned(ptx, declaration, word) || is_mentioned(name + name_len, ptx + o->ptx.len, word))
+        return is_compiler_table(o, declaration, len, name, name_len) && is_constant(o, declaration, name, name_len);
+    const char *line = declaration;
+    while (line > ptx && line[-1] != '\n')
+        line--;
+    return line == declaration && ks_str_starts(declaration, ".global .align ") && !writes_symbols(o);
+}
+
+/* Storage of this space that the original does not declare with the same type and size; what keeps nothing there may keep nothing
+ * here.  NULL: none. */
 static const char *new_storage(const struct ks_object *baseline, const struct ks_object *candidate, const char *space,
                                size_t *ret_len)
 {
     size_t len = 0, base_len = 0, name_len = 0;
     for (const char *d = ks_str_cstr(&candidate->ptx); (d = declaration_next(d, space, &len)) != NULL; d += len) {
         const char *name = declared_name(d, len, &name_len), *b = ks_str_cstr(&baseline->ptx);
-        if (is_compiler_text(candidate, d, len, name, name_len) && is_constant_text(candidate, name, name_len))
+        if (is_no_state(candidate, d, len, name, name_len))
             continue;
         while ((b = declaration_next(b, space, &base_len)) != NULL && !(base_len == len && memcmp(b, d, len) == 0))
             b += base_len;
-        if (!b) {
+        if (!b || is_no_state(baseline, b, len, b + (name - d), name_len)) {
             *ret_len = name_len;
             return name;
         }
@@ -226,16 +283,6 @@ bool ks_device_state_check(const struct ks_object *o, struct ks_str *reason)
     if (name)
         ks_str_addf(reason, "keeps device state between calls: variable '%.*s'", (int)len, name);
     return !name;
-}
-
-/* Host code can change constants. */
-static bool writes_symbols(const struct ks_object *o)
-{
-    for (size_t i = 0; i < o->n_symbols; i++)
-        if (!o->symbols[i].defined && (ks_str_starts(o->symbols[i].name, "cudaMemcpyToSymbol") ||
-                                       ks_str_starts(o->symbols[i].name, "cudaGetSymbolAddress")))
-            return true;
-    return false;
 }
 
 /* A function of the device's own runtime that the original does not call: what it does is seen outside (printf), or lasts longer

@@ -76,7 +76,8 @@ bool ks_admission_check(const struct ks_object *baseline, const struct ks_object
  * no shadows and no variables, since two versions cannot share them.  True when there are none, else `reason` is appended to. */
 bool ks_state_check(const struct ks_object *baseline, const struct ks_object *object, struct ks_str *reason);
 /* Variables of the device that outlive a call and that code or host can change, in a function too, where the host has no shadow of
- * them.  Texts that are only read do not count.  True when there are none, else `reason` is appended to. */
+ * them.  Tables of the compiler's that are only read (texts, what sinf() looks up) do not count, nor do bytes that no device code
+ * mentions.  True when there are none, else `reason` is appended to. */
 bool ks_device_state_check(const struct ks_object *object, struct ks_str *reason);
 /* The allow-list alone (harness/allow_undefined.def). */
 bool ks_admission_symbol_allowed(const char *name);
