@@ -91,6 +91,7 @@ struct ks_index_row {
     int64_t trials;
 };
 typedef void ks_index_row_fn(const struct ks_index_row *row, void *ctx);
+/* What the folders hold now: rows that differ are made anew first, in memory where the index cannot be written. */
 KS_NODISCARD enum ks_code ks_index_list(const struct ks_store *s, ks_index_row_fn *visit, void *ctx, struct ks_err *err);
 
 #endif

@@ -3,6 +3,8 @@
 #include "driver/certificate.h"
 #include "tests/unit/test.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,17 +172,61 @@ TEST(the_index_can_be_rebuilt_from_the_folders)
     put_certificate(&s, key_a, KS_GATE_VERSION);
     put_certificate(&s, key_b, KS_GATE_VERSION);
     CHECK_OK(ks_index_put(&s, key_a, &err));
-    CHECK_OK(ks_index_list(&s, count_row, &rows, &err));
-    CHECK_INT(rows, 1);
+    CHECK_OK(ks_index_list(&s, count_row, &rows, &err)); /* the folder that nobody entered as well */
+    CHECK_INT(rows, 2);
     KS_AUTO_STR struct ks_str db = KS_STR_INIT;
     ks_path_join(&db, dir, "index.db");
-    CHECK_OK(ks_file_write_atomic(ks_str_cstr(&db), "not a database", 14, 0644, &err));
-    CHECK(ks_index_list(&s, count_row, &rows, &err) != KS_OK);
     CHECK_OK(ks_index_rebuild(&s, &n, &err));
     CHECK_INT(n, 2);
     rows = 0;
     CHECK_OK(ks_index_list(&s, count_row, &rows, &err));
     CHECK_INT(rows, 2);
+    ks_store_close(&s);
+}
+
+static void keep_state(const struct ks_index_row *row, void *ctx)
+{
+    snprintf(ctx, 32, "%s", row->state);
+}
+
+static const char *listed_state(const struct ks_store *s)
+{
+    static char state[32];
+    struct ks_err err = {0};
+    state[0] = '\0';
+    CHECK_OK(ks_index_list(s, keep_state, state, &err));
+    return state;
+}
+
+TEST(a_list_says_what_the_folders_hold_whatever_became_of_the_index)
+{
+    struct ks_err err = {0};
+    struct ks_store s = open_fresh();
+    KS_AUTO_STR struct ks_str db = KS_STR_INIT, approval = KS_STR_INIT, text = KS_STR_INIT;
+    static const char *const damaged[] = {"", "not a database", "SQLite format 3"};
+    ks_path_join(&db, dir, "index.db");
+    CHECK_STR(listed_state(&s), "");
+    put_certificate(&s, key_a, KS_GATE_VERSION); /* as a pull brings it */
+    CHECK_STR(listed_state(&s), "certified");
+    CHECK_OK(ks_store_approve(&s, key_a, "somebody", NULL, &err));
+    CHECK_STR(listed_state(&s), "approved");
+    ks_store_path(&s, key_a, KS_APPROVAL_FILE, &approval);
+    CHECK_INT(unlink(ks_str_cstr(&approval)), 0);
+    for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+        CHECK_OK(ks_file_write_atomic(ks_str_cstr(&db), damaged[i], strlen(damaged[i]), 0644, &err));
+        CHECK_STR(listed_state(&s), "certified");
+        CHECK_OK(ks_index_put(&s, key_a, &err));
+    }
+    CHECK_OK(ks_file_read(ks_str_cstr(&db), SIZE_MAX, &text, &err)); /* what another version of kscc made: its number, at byte 60 */
+    text.data[63]++;
+    CHECK_OK(ks_file_write_atomic(ks_str_cstr(&db), text.data, text.len, 0644, &err));
+    CHECK_STR(listed_state(&s), "certified");
+    CHECK_INT(unlink(ks_str_cstr(&db)), 0);
+    CHECK_INT(mkdir(ks_str_cstr(&db), 0755), 0); /* no file can be made: in memory */
+    CHECK_STR(listed_state(&s), "certified");
+    ks_store_path(&s, key_a, NULL, &text);
+    CHECK_OK(ks_dir_remove(ks_str_cstr(&text), &err));
+    CHECK_STR(listed_state(&s), "");
     ks_store_close(&s);
 }
 
