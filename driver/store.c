@@ -324,8 +324,8 @@ enum ks_code ks_store_certificate(const struct ks_store *s, const char *key, str
     KS_TRY(ks_json_parse(ks_str_cstr(&text), text.len, ks_str_cstr(&path), &certificate, err));
     int64_t version = ks_json_get_i64(certificate, "gate_version", -1);
     if (version != KS_GATE_VERSION)
-        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d", key,
-                       (long long)version, KS_GATE_VERSION);
+        return ks_fail(err, KS_ERR_MISMATCH, "certificate of '%.12s' was made by gate version %lld, this is %d%s", key,
+                       (long long)version, KS_GATE_VERSION, version > KS_GATE_VERSION ? ": a newer kscc wrote it" : "");
     const struct ks_json *hashes = ks_json_get(certificate, "sha256");
     for (size_t i = 0; i < ks_json_len(hashes); i++) {
         const struct ks_json *h = ks_json_at(hashes, i);

@@ -69,14 +69,15 @@ static enum worth worth_of(const struct ks_store *s, const char *key, bool old)
         return WORTH_CERTIFICATE;
     outcome = ks_store_read_json(s, key, KS_OUTCOME_FILE);
     if (outcome)
-        return ks_json_get_i64(outcome, "gate_version", -1) == KS_GATE_VERSION ? WORTH_NO_GAIN : WORTH_NOTHING;
+        return ks_json_get_i64(outcome, "gate_version", -1) >= KS_GATE_VERSION ? WORTH_NO_GAIN : WORTH_NOTHING;
     ks_store_path(s, key, KS_CERTIFICATE_FILE, &path);
     if (!ks_file_exists(ks_str_cstr(&path)))
         return old ? WORTH_NOTHING : WORTH_NO_GAIN;
-    /* One of another gate version or of another key is of no use here.  A damaged one ('kscc store verify' names it) may be
-     * mended: its candidate and its trace are nowhere else. */
+    /* One of an older gate version or of another key is of no use to anybody; what a newer kscc wrote into a store that both use
+     * is not ours to judge.  A damaged one ('kscc store verify' names it) may be mended: its candidate and its trace are nowhere
+     * else. */
     damaged = ks_store_read_json(s, key, KS_CERTIFICATE_FILE);
-    bool of_use = !damaged || (ks_json_get_i64(damaged, "gate_version", -1) == KS_GATE_VERSION &&
+    bool of_use = !damaged || (ks_json_get_i64(damaged, "gate_version", -1) >= KS_GATE_VERSION &&
                                strcmp(ks_json_get_str(damaged, "key", ""), key) == 0);
     return of_use ? WORTH_CERTIFICATE : WORTH_NOTHING;
 }

@@ -83,6 +83,12 @@ cp -r other damaged && head -c 100 "other/objects/$key/certificate.json" >"damag
 run "$KSCC" store gc --kscc-dir=damaged
 run "$KSCC" check unit.cu --kscc-dir=damaged
 expect_status 1; expect_err "cannot parse JSON in 'damaged/objects/$key/certificate.json'"
+# what a newer kscc wrote is refused with both versions, and stays
+cp -r other newer && sed -i 's/"gate_version":[[:space:]]*/&9/' "newer/objects/$key/certificate.json"
+run "$KSCC" store verify --kscc-dir=newer
+expect_status 1; grep -q "was made by gate version 9[0-9]*, this is [0-9]*: a newer kscc wrote it" out || fail "a newer certificate: $(cat out)"
+run "$KSCC" store gc --kscc-dir=newer
+expect_file "newer/objects/$key/certificate.json"
 cp -r other vast && truncate -s 9G "vast/objects/$key/trace.jsonl"
 run timeout 20 "$KSCC" store verify --kscc-dir=vast
 expect_status 1; grep -q "trace.jsonl' is larger than" out || fail "a file without end: $(cat out err)"
