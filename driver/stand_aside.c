@@ -41,10 +41,12 @@ static bool phase_is_device_only(const struct ks_flag *f)
     return ks_flag_is(f, "cubin") || ks_flag_is(f, "fatbin");
 }
 
-/* "-gencode arch=compute_90,code=lto_90": the object holds no machine code to be judged. */
+/* "-gencode arch=compute_90,code=lto_90", "-Xcompiler -flto": the object holds no machine code to be judged, or other code than
+ * the link makes of it. */
 static bool names_lto(const struct ks_item *item)
 {
-    return (item->flag->bits & KS_FLAG_ARCH) && item->value && strstr(item->value, "lto_");
+    const char *word = ks_flag_is(item->flag, "compiler-options") ? "-flto" : item->flag->bits & KS_FLAG_ARCH ? "lto_" : NULL;
+    return word && item->value && strstr(item->value, word);
 }
 
 static const char *spelled(const struct ks_cmdline *c, const struct ks_item *item)

@@ -392,6 +392,8 @@ TEST(the_agent_stands_aside_where_it_must)
     check_aside(PARSE("-cubin", "a.ptx"), true, NULL);
     check_aside(PARSE("-cubin", "-ptx", "a.cu"), true, NULL);
     check_aside(PARSE("-dc", "-gencode", "arch=compute_90,code=lto_90", "a.cu"), true, "lto_90' leaves the machine code");
+    check_aside(PARSE("-c", "-Xcompiler", "-O2,-flto=auto", "a.cu"), true, "-flto=auto' leaves the machine code");
+    check_aside(PARSE("-c", "-Xcompiler", "-fno-lto", "a.cu"), false, NULL);
     check_aside(PARSE("-c", "-arch=compute_90", "-code=sm_90,compute_90", "a.cu"), false, NULL);
     check_aside(PARSE("-dc", "a.cu"), false, NULL);
     check_aside(PARSE("-c", "-rdc=true", "a.cu"), false, NULL);
