@@ -69,15 +69,18 @@ static void add_question(const struct ks_inner *x, struct ks_str *out)
 
 /* ---- templates ------------------------------------------------------------------------------------------------------ */
 
+/* Without -O too, or the object would have symbols that the baseline's has not. */
+#define ALWAYS_INLINE "__attribute__((always_inline)) static int "
+
 /* In front of the template: which instance it is, and a call that only that instance makes. */
 static void add_traits(const struct ks_inner *x, const char *head, size_t head_len, const char *arguments, struct ks_str *out)
 {
     const struct ks_signature *sig = x->signature;
     ks_str_addf(out, "%.*s struct is_%s { enum { yes = 0 }; }; template <> struct is_%s%s { enum { yes = 1 }; }; ", (int)head_len,
                 head, x->symbol, x->symbol, arguments);
-    ks_str_addf(out, "template <int> struct go_%s { template <class... A> static int call(const A &...) { return 0; } }; ",
+    ks_str_addf(out, "template <int> struct go_%s { template <class... A> " ALWAYS_INLINE "call(const A &...) { return 0; } }; ",
                 x->symbol);
-    ks_str_addf(out, "template <> struct go_%s<1> { static int call(", x->symbol);
+    ks_str_addf(out, "template <> struct go_%s<1> { " ALWAYS_INLINE "call(", x->symbol);
     size_t n = 0;
     if (!sig->returns_void)
         ks_str_add(out, "int *status"), n++;

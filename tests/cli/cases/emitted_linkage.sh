@@ -122,7 +122,12 @@ variant() { # variant ENTRY FLAGS...
 sidecar hidden
 variant hidden -std=c++11 -O3 -lineinfo
 grep -qF "made.y" <(strings -a small.o) || fail "no line names made.y"
-link="-rdc=true" variant hidden -std=c++20 -rdc=true
+# an instance of a template, without -O: what picks the instance leaves no symbols
+{ small; function_of 'template <typename T> void hidden(const T *x, T *y, int n)' '' 256
+  echo 'template void hidden<float>(const float *, float *, int);'
+  echo 'void call(int, const float *x, float *y, int n) { hidden<float>(x, y, n); }'; } >small.cu
+sidecar 'hidden<float>'
+link="-rdc=true" variant 'hidden<float>' -std=c++20 -rdc=true
 # a static member of a class without linkage, defined outside of it
 { small; echo 'namespace { struct box { static void hidden(const float *x, float *y, int n); };'
   function_of 'void box::hidden(const float *x, float *y, int n)' '' 256
