@@ -20,7 +20,7 @@ static void print_row(const struct ks_json *row, int64_t now_s)
     ks_str_add(&where, ks_json_get_str(row, "where", ""));
     if (job) {
         const char *nodes = ks_json_get_str(job, "nodes", "");
-        ks_str_addf(&where, ", job %" PRId64 " %s%s%s", ks_json_get_i64(job, "job", 0), ks_json_get_str(job, "state", ""),
+        ks_str_addf(&where, ", job %s %s%s%s", ks_json_get_str(job, "job", "?"), ks_json_get_str(job, "state", ""),
                     *nodes ? " on " : "", nodes);
     }
     printf("  %s  %s: %s  on %s (%s)  pid %" PRId64 "\n", ks_str_cstr(&what), ks_json_get_str(row, "unit", ""),

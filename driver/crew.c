@@ -127,7 +127,7 @@ static enum ks_code member_start(struct ks_crew *c, int i, const struct ks_entry
         close(ends[0]);
         for (int k = 0; k < i; k++)
             close(c->members[k].fd);
-        if (x->device->kind == KS_DEVICE_CUDA)
+        if (x->device->kind == KS_DEVICE_CUDA && !x->device->host[0] && !x->device->batch) /* sbatch hands the environment on */
             see_one_gpu(i);
         serve(x, contract, signature, key, ends[1]);
         _exit(0); /* what stdio holds is the parent's */

@@ -18,7 +18,7 @@
 #include "harness/remote/runner.h"
 
 #define KS_BUNDLE_FORMAT 1
-#define KS_BUNDLE_BEAT_S 2 /* between two touches of a runner's `alive` */
+#define KS_BUNDLE_BEAT_S 1 /* between two touches of a runner's `alive` */
 
 struct ks_bundle_limits {
     int64_t wall_s;           /* for the whole of it; 0: none */

@@ -26,7 +26,7 @@ static void on_signal(int number)
 }
 
 /* Ctrl-C and the parent's death end us in our own way: a job would be left. */
-static void signals_take(void)
+void ks_relay_signals(void)
 {
     struct sigaction a = {.sa_handler = on_signal};
     sigemptyset(&a.sa_mask);
@@ -35,6 +35,11 @@ static void signals_take(void)
     sigaction(SIGHUP, &a, NULL);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+bool ks_relay_signalled(void)
+{
+    return signalled != 0;
 }
 
 struct relay {
@@ -121,7 +126,7 @@ enum ks_code ks_relay(const char *dir, const struct ks_bundle_limits *limits, co
         .dir = dir, .runner = runner, .in_fd = in_fd, .out_fd = out_fd, .silence_ns = limits->runner_silence_s * 1000000000};
     KS_AUTO_STR struct ks_str result = KS_STR_INIT, why = KS_STR_INIT;
     struct ks_err ignored;
-    signals_take();
+    ks_relay_signals();
     KS_TRY(ks_bundle_make(dir, limits, err));
     ks_bundle_touch(dir);
     enum ks_code code = runner->start(runner->context, dir, err);

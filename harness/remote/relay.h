@@ -21,6 +21,9 @@ struct ks_relay_runner {
  * did), KS_ERR_INTERRUPTED, KS_ERR_IO. */
 KS_NODISCARD enum ks_code ks_relay(const char *dir, const struct ks_bundle_limits *limits, const struct ks_relay_runner *runner,
                                    int in_fd, int out_fd, struct ks_err *err);
+/* From now on INT, TERM, HUP, and the parent's death, are noted and end nothing by themselves. */
+void ks_relay_signals(void);
+bool ks_relay_signalled(void);
 /* With a runner that is a process here: program run DIR. */
 KS_NODISCARD enum ks_code ks_relay_here(const char *dir, const char *program, int in_fd, int out_fd, struct ks_err *err);
 

@@ -18,12 +18,15 @@
 #define CONNECT_MS 120000
 #define GRACE_MS   60000 /* for the way there and back, beyond the step's own limit */
 #define STOP_MS    200
+#define END_MS     5000 /* that a program may take to end */
 #define MAX_OBJECT (1ull << 30)
 #define LAST_WORDS 400
+#define MAX_ENDING 16
 
 struct ks_remote {
     const struct ks_remote_via *via;
-    pid_t pid; /* 0: not connected */
+    pid_t pid;                /* 0: not connected */
+    pid_t ending[MAX_ENDING]; /* of connections by trial that are done: they put away what was theirs; 0: none */
     int to_fd, from_fd, words_fd;
     unsigned connection;
     bool met;
@@ -50,13 +53,56 @@ static void fd_close(int *fd)
     *fd = -1;
 }
 
+static bool has_ended(pid_t pid)
+{
+    pid_t got = waitpid(pid, NULL, WNOHANG);
+    return got == pid || (got < 0 && errno != EINTR);
+}
+
+/* Between a batch system and us a program may have to wait for the batch system; the next trial need not wait for it. */
+static void let_end(struct ks_remote *r)
+{
+    for (int ms = 0;; ms += 10) {
+        for (size_t i = 0; i < MAX_ENDING; i++) {
+            if (r->ending[i] && has_ended(r->ending[i]))
+                r->ending[i] = 0;
+            if (!r->ending[i]) {
+                r->ending[i] = r->pid;
+                return;
+            }
+        }
+        if (ms >= END_MS)
+            break;
+        usleep(10000);
+    }
+    kill(r->pid, SIGTERM);
+}
+
+/* What still has not ended then hears of our own end, and goes on with it. */
+static void await_ends(struct ks_remote *r)
+{
+    for (int ms = 0; ms < END_MS; ms += 10) {
+        bool all = true;
+        for (size_t i = 0; i < MAX_ENDING; i++) {
+            if (r->ending[i] && has_ended(r->ending[i]))
+                r->ending[i] = 0;
+            all &= !r->ending[i];
+        }
+        if (all)
+            return;
+        usleep(10000);
+    }
+}
+
 /* Closing its input is how a runner is told to end; one that does not is killed. */
 static void disconnect(struct ks_remote *r)
 {
     struct ks_exit e;
     struct ks_err ignored;
     fd_close(&r->to_fd);
-    if (r->pid > 0 && ks_process_wait(r->pid, 5000, true, &e, &ignored) != KS_OK)
+    if (r->pid > 0 && r->via->by_trial)
+        let_end(r);
+    else if (r->pid > 0 && ks_process_wait(r->pid, END_MS, true, &e, &ignored) != KS_OK)
         kill(-r->pid, SIGKILL);
     r->pid = 0;
     fd_close(&r->from_fd);
@@ -70,6 +116,7 @@ void ks_remote_free(struct ks_remote *r)
     if (!r)
         return;
     disconnect(r);
+    await_ends(r);
     ks_args_release(&r->sent);
     free(r);
 }
@@ -119,10 +166,10 @@ static enum ks_code lose(struct ks_remote *r, struct ks_err *err)
     if (r->pid > 0 && err->code == KS_ERR_TIMEOUT)
         kill(-r->pid, SIGTERM);
     if (r->pid > 0) { /* its last words come with its end */
-        struct ks_exit e;
-        struct ks_err ignored;
-        (void)!ks_process_wait(r->pid, 5000, true, &e, &ignored);
-        r->pid = 0;
+        siginfo_t info = {0};
+        for (int ms = 0; ms < END_MS && waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+             ms += 10)
+            usleep(10000);
         last_words(r, words, sizeof words);
     }
     disconnect(r);

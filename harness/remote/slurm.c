@@ -1,5 +1,7 @@
 #include "harness/remote/slurm.h"
 
+#include "harness/remote/slurm_job.h"
+
 #include "harness/remote/worker_files.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -122,7 +124,7 @@ const struct ks_remote_via *ks_slurm_via(const struct ks_slurm *s)
     return &s->via;
 }
 
-void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, const char *avoid, struct ks_args *a)
+void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *avoid, struct ks_args *a)
 {
     static const char *const options[] = {"partition", "gres", "constraint", "account", "qos", "nodelist"};
     KS_AUTO_STR struct ks_str value = KS_STR_INIT;
@@ -140,24 +142,39 @@ void ks_slurm_sbatch_words(const char *spec, int64_t minutes, const char *log, c
         ks_args_addf(a, "--time=%s", value.data);
     else if (minutes)
         ks_args_addf(a, "--time=%lld", (long long)minutes);
-    ks_args_addf(a, "--output=%s", log);
+}
+
+bool ks_slurm_by_sbcast(const char *spec)
+{
+    KS_AUTO_STR struct ks_str value = KS_STR_INIT;
+    return spec_get(spec, "files", &value) && ks_streq(value.data, "sbcast");
 }
 
 enum ks_code ks_slurm_devices(struct ks_slurm *s, struct ks_json **ret, struct ks_err *err)
 {
     KS_AUTO_ARGS struct ks_args a;
     KS_AUTO_STR struct ks_str files = KS_STR_INIT, log = KS_STR_INIT, out = KS_STR_INIT, said = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str pattern = KS_STR_INIT, wrap = KS_STR_INIT;
     bool ok = false;
     ks_args_init(&a);
+    if (ks_slurm_by_sbcast(s->spec))
+        return ks_fail(err, KS_ERR_USAGE,
+                       "ask what there is on %s: with files=sbcast the kind has to be named (cuda or emulated)", s->name);
     KS_TRY(ks_worker_files_copy(&s->files, s->dir, &files, err));
     ks_path_join(&log, s->dir, "devices.XXXXXX");
     int fd = mkostemp(log.data, 0);
     if (fd < 0)
         return ks_fail_errno(err, KS_ERR_IO, "make a file in '%s'", s->dir);
     close(fd);
-    ks_slurm_sbatch_words(s->spec, 10, log.data, "", &a);
+    ks_slurm_sbatch_words(s->spec, 10, "", &a);
     ks_args_add(&a, "--wait");
-    ks_args_addf(&a, "--wrap='%s/bin/kscc-worker' devices", files.data);
+    ks_str_add(&pattern, "--output=");
+    ks_slurm_pattern(log.data, &pattern);
+    ks_args_add(&a, pattern.data);
+    ks_str_add(&wrap, "--wrap=");
+    ks_str_add(&files, "/bin/kscc-worker");
+    ks_args_quote(&wrap, (char *const[]){files.data, (char *)(uintptr_t) "devices", NULL});
+    ks_args_add(&a, wrap.data);
     struct ks_spawn spawn;
     struct ks_exit e;
     ks_spawn_init(&spawn);

@@ -9,7 +9,7 @@
 bool ks_slurm_spec_ok(const char *spec)
 {
     static const char *const names[] = {
-        "partition=", "gres=", "constraint=", "account=", "qos=", "nodelist=", "exclude=", "time=", "dir="};
+        "partition=", "gres=", "constraint=", "account=", "qos=", "nodelist=", "exclude=", "time=", "dir=", "files="};
     while (*spec) {
         size_t n = strcspn(spec, ","), len = 0;
         for (size_t i = 0; i < sizeof names / sizeof *names && !len; i++)
@@ -21,6 +21,9 @@ bool ks_slurm_spec_ok(const char *spec)
             if (number ? !isdigit((unsigned char)*p) : !isalnum((unsigned char)*p) && !strchr("_.:-+/|&*()[]", *p))
                 return false;
         if (ks_str_starts(spec, "dir=") && spec[4] != '/')
+            return false;
+        bool files = ks_str_starts(spec, "files=shared") || ks_str_starts(spec, "files=sbcast");
+        if (ks_str_starts(spec, "files=") && (!files || n != strlen("files=shared")))
             return false;
         spec += n;
         if (*spec && !*++spec)

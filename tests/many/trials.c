@@ -1,7 +1,7 @@
 /* Many trials, judged by several sessions at once, each with a place of its own for each trial.
  *
  *   many_trials TRIALS SESSIONS sleep SECONDS   a place is a runner here that sleeps first: a GPU's time without a GPU
- *   many_trials TRIALS SESSIONS slurm SPEC      a place is a job
+ *   many_trials TRIALS SESSIONS slurm SPEC [BIN]  a place is a job; BIN: the folder of kscc-worker
  *
  * Sessions are processes, as several devices of one search are (driver/crew.h).  Each judges every text once before the clock
  * starts: what is built is built then.  Prints a line of JSON for each verdict, and what they were together; exit status 0: each
@@ -147,12 +147,13 @@ int main(int argc, char **argv)
     pid_t pids[MAX_SESSIONS];
     int status = 0, bad = 0;
     (void)test_last; /* there are no TEST()s here */
-    n_trials = argc == 5 ? (int)strtol(argv[1], NULL, 10) : 0;
-    n_sessions = argc == 5 ? (int)strtol(argv[2], NULL, 10) : 0;
+    n_trials = argc >= 5 && argc <= 6 ? (int)strtol(argv[1], NULL, 10) : 0;
+    n_sessions = argc >= 5 && argc <= 6 ? (int)strtol(argv[2], NULL, 10) : 0;
     if (n_trials < 1 || n_trials > MAX_TRIALS || n_sessions < 1 || n_sessions > MAX_SESSIONS)
         return 2;
     sleeping.context = argv[4];
-    if (strcmp(argv[3], "slurm") == 0 && ks_slurm_new(argv[4], KSCC_BUILD_DIR "/bin", 20, NULL, &slurm, &err) != KS_OK) {
+    if (strcmp(argv[3], "slurm") == 0 &&
+        ks_slurm_new(argv[4], argc == 6 ? argv[5] : KSCC_BUILD_DIR "/bin", 20, NULL, &slurm, &err) != KS_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }

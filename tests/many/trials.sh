@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Many trials at once.  usage: trials.sh BUILD slurm [TRIALS] | BUILD sessions [TRIALS] [SECONDS]
 #
-#   slurm     TRIALS (200) on a real slurmctld with three slurmd of this machine, while nodes are killed, drained and restarted, and the
-#             controller once.  A prolog of 4 s stands for a GPU's time, so that not this machine's processors are measured.  The ideal is
-#             what one session takes for a trial on the quiet cluster, times TRIALS, by three.
+#   slurm     TRIALS (200) on a real slurmctld with three slurmd of this machine, one session for each, while every 20 s a node is killed
+#             or drained, or the controller killed.  A runner that sleeps 4 s, and beats meanwhile as one at work does, stands for a GPU's
+#             time, so that not this machine's processors are measured.  The ideal is what one session takes for a trial on the quiet
+#             cluster, times TRIALS, by three.  Two ratios are printed: to that ideal, and to the ideal of the nodes that there were: the
+#             time in which a node was drained without a job, or dead and not restarted, is nobody's.  Nothing else is taken off: neither
+#             the trials that died with a node, nor the time until that was noticed, nor the controller's.
 #   sessions  throughput with 1 to 8 sessions, each at a place that sleeps SECONDS (2) for each trial, TRIALS (8) for each session
 #
 # Prints a table; what it was like around it (load) stands in its head.  docs/results/many_slurm.txt and many_sessions.tsv are such tables.
@@ -37,17 +40,33 @@ P
 fi
 
 trials=${3:-200}
-slurm_conf_more="Prolog=$T/prolog" slurm_node_timeout=30 # on a busy machine a slurmd may be silent for a while
-printf '#!/bin/sh\nsleep 4\n' >prolog; chmod +x prolog
+slurm_node_timeout=30 # on a busy machine a slurmd may be silent for a while
+mkdir -p bin lib/emulated; ln -s "$BUILD"/lib/emulated/libcudart.so.13 lib/emulated/
+cat >bin/kscc-worker <<F
+#!/bin/sh
+if [ "\$1" = run ]; then
+  mkdir -p "\$2/result"
+  for i in 1 2 3 4 5 6 7 8; do echo "\$i" >"\$2/result/alive"; sleep 0.5; done
+fi
+exec "$BUILD/bin/kscc-worker" "\$@"
+F
+chmod +x bin/kscc-worker
+drained() { # a node for 6 s; prints the tenths of a second in which it was idle
+  local i idle=0
+  scontrol update NodeName=n$1 State=DRAIN Reason=test
+  for i in $(seq 30); do [ "$(sinfo -h -n n$1 -o %T)" != drained ] || idle=$((idle + 2)); sleep 0.2; done
+  scontrol update NodeName=n$1 State=RESUME
+  echo $idle
+}
 disturb() { # a node in turn: killed and restarted at once, drained for a while, killed and away for a while
   local k=0 n
   while sleep 20; do
     n=$((k % 3 + 1))
     case $((k % 4)) in
-    0) slurm_node_kill $n; slurm_node $n; echo "$(date +%s) n$n killed and restarted" ;;
-    1) scontrol update NodeName=n$n State=DRAIN Reason=test; sleep 6; scontrol update NodeName=n$n State=RESUME; echo "$(date +%s) n$n drained for 6 s" ;;
-    2) slurm_node_kill $n; sleep 6; slurm_node $n; echo "$(date +%s) n$n killed and away for 6 s" ;;
-    3) kill -KILL "$(cat "$slurm_run/ctld.pid")"; sleep 2; slurmctld -D >>slurm/ctld.log 2>&1 & echo "$(date +%s) slurmctld killed, and restarted after 2 s" ;;
+    0) slurm_node_kill $n; slurm_node $n; echo "0 n$n killed and restarted at once" ;;
+    1) echo "$(drained $n) n$n drained for 6 s" ;;
+    2) slurm_node_kill $n; sleep 6; slurm_node $n; echo "60 n$n killed and away for 6 s" ;;
+    3) kill -KILL "$(cat "$slurm_run/ctld.pid")"; sleep 2; slurmctld -D >>slurm/ctld.log 2>&1 & echo "0 slurmctld killed, and restarted after 2 s" ;;
     esac
     k=$((k + 1))
   done
@@ -60,17 +79,21 @@ end() { # the controller may be another one by now than slurm_start's
 trap end EXIT
 disturber=
 head_lines slurm "$trials"
-"$many" 9 1 slurm partition=p,time=20 >quiet || { fail "the quiet cluster"; cat quiet; exit 1; }
+"$many" 9 1 slurm partition=p,time=20 "$T/bin" >quiet || { fail "the quiet cluster"; cat quiet; exit 1; }
 disturb >disturbed & disturber=$!
-"$many" "$trials" 3 slurm partition=p,time=20 >verdicts 2>said; status=$?
+"$many" "$trials" 3 slurm partition=p,time=20 "$T/bin" >verdicts 2>said; status=$?
 kill $disturber; wait $disturber 2>/dev/null
 [ $status = 0 ] || fail "status $status: $(cat said)"
 jobs=$(scontrol -o show jobs | grep -c JobName=kscc)
 tail -1 verdicts
+echo "load at the end: $(cut -d' ' -f1-3 /proc/loadavg)"
 python3 - "$(field quiet wall_s)" "$(field verdicts wall_s)" "$trials" <<'P'
 import sys
 one, wall, trials = float(sys.argv[1]) / 9, float(sys.argv[2]), int(sys.argv[3])
-print(f"one session on the quiet cluster: {one:.2f} s a trial; ideal with three: {one * trials / 3:.1f} s; it took {wall:.1f} s: {wall / (one * trials / 3):.3f} x the ideal")
+away = sum(float(l.split()[0]) for l in open("disturbed")) / 10
+ideal = one * trials / 3
+print(f"one session on the quiet cluster: {one:.2f} s a trial; ideal with three: {ideal:.1f} s; it took {wall:.1f} s: {wall / ideal:.3f} x the ideal")
+print(f"nodes were away for {away:.0f} s of {3 * wall:.0f}: {(wall - away / 3) / ideal:.3f} x the ideal of the nodes that there were")
 P
 echo "what was done meanwhile:"; sed 's/^[0-9]* /  /' disturbed | sort | uniq -c
 echo "jobs that the controller still knows: $jobs"

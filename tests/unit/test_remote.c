@@ -3,7 +3,7 @@
 #include "harness/remote/remote.h"
 #include "harness/remote/runner.h"
 #include "harness/remote/slurm.h"
-#include "harness/remote/slurm_job.h"
+#include "harness/remote/slurm_watch.h"
 #include "harness/remote/ssh.h"
 #include "harness/health.h"
 
@@ -484,6 +484,8 @@ TEST(a_request_to_slurm_is_one)
     CHECK(ks_slurm_spec_ok("dir=/shared/me") && !ks_slurm_spec_ok("dir=me"));
     CHECK(!ks_slurm_spec_ok("partition=") && !ks_slurm_spec_ok("wrap=x") && !ks_slurm_spec_ok("partition=a b"));
     CHECK(!ks_slurm_spec_ok("partition=p,") && !ks_slurm_spec_ok("partition=$(x)") && !ks_slurm_spec_ok("time=1h"));
+    CHECK(ks_slurm_spec_ok("files=sbcast,partition=p") && ks_slurm_spec_ok("files=shared") && !ks_slurm_spec_ok("files=s"));
+    CHECK(ks_slurm_by_sbcast("partition=p,files=sbcast") && !ks_slurm_by_sbcast("files=shared"));
     CHECK(!ks_slurm_spec_ok("--wrap=x") && !ks_slurm_spec_ok("dir=/a'b"));
 }
 
@@ -492,30 +494,71 @@ TEST(states_of_jobs_are_read_from_old_and_new_json)
     static const struct {
         const char *json, *state;
         bool known, over;
+        const char *id;
     } cases[] = {
         {"{\"jobs\":[{\"job_id\":6,\"job_state\":\"FAILED\"},{\"job_id\":7,\"job_state\":\"RUNNING\",\"nodes\":\"n2\"}]}",
-         "RUNNING", true, false},
-        {"{\"jobs\":[{\"job_id\":7,\"job_state\":\"NODE_FAIL\",\"nodes\":\"n2\"}]}", "NODE_FAIL", true, true},
-        {"{\"jobs\":[{\"job_id\":7,\"job_state\":[\"PREEMPTED\"],\"nodes\":\"n2\"}]}", "PREEMPTED", true, true},
-        {"{\"jobs\":[{\"job_id\":7,\"job_state\":[\"PENDING\",\"REQUEUED\"]}]}", "PENDING", true, false},
+         "RUNNING", true, false, "7"},
+        {"{\"jobs\":[{\"job_id\":7,\"job_state\":\"NODE_FAIL\",\"nodes\":\"n2\"}]}", "NODE_FAIL", true, true, "7"},
+        {"{\"jobs\":[{\"job_id\":7,\"job_state\":[\"PREEMPTED\"],\"nodes\":\"n2\"}]}", "PREEMPTED", true, true, "7"},
+        {"{\"jobs\":[{\"job_id\":7,\"job_state\":[\"PENDING\",\"REQUEUED\"]}]}", "PENDING", true, false, "7"},
         {"{\"jobs\":[{\"job_id\":7,\"state\":{\"current\":\"TIMEOUT\",\"reason\":\"None\"},\"nodes\":\"n2\"}]}", "TIMEOUT", true,
-         true},
-        {"{\"jobs\":[{\"job_id\":7,\"state\":{\"current\":[\"COMPLETING\"]}}]}", "COMPLETING", true, false},
-        {"{\"jobs\":[{\"job_id\":8,\"job_state\":\"RUNNING\"}]}", "", false, false},
-        {"{\"jobs\":[]}", "", false, false},
-        {"{\"errors\":[]}", "", false, false},
+         true, "7"},
+        {"{\"jobs\":[{\"job_id\":7,\"state\":{\"current\":[\"COMPLETING\"]}}]}", "COMPLETING", true, false, "7"},
+        {"{\"jobs\":[{\"job_id\":8,\"job_state\":\"RUNNING\"}]}", "", false, false, "7"},
+        {"{\"jobs\":[]}", "", false, false, "7"},
+        {"{\"errors\":[]}", "", false, false, "7"},
+        /* tasks of an array: one of its own, one of those that wait together; numbers as of 22.05 and of 23.02; sacct's */
+        {"{\"jobs\":[{\"job_id\":7,\"array_job_id\":0,\"job_state\":\"FAILED\"},"
+         "{\"job_id\":9,\"array_job_id\":7,\"array_task_id\":3,\"job_state\":\"RUNNING\",\"nodes\":\"n1\"}]}",
+         "RUNNING", true, false, "7_3"},
+        {"{\"jobs\":[{\"job_id\":7,\"array_job_id\":7,\"array_task_id\":null,\"array_task_string\":\"1,3-5%2\",\"job_state\":"
+         "\"PENDING\"},{\"job_id\":8,\"array_job_id\":7,\"array_task_id\":2,\"job_state\":\"COMPLETED\"}]}",
+         "PENDING", true, false, "7_4"},
+        {"{\"jobs\":[{\"job_id\":{\"set\":true,\"number\":8},\"array_job_id\":{\"set\":true,\"number\":7},\"array_task_id\":{"
+         "\"set\":"
+         "true,\"number\":0},\"job_state\":[\"FAILED\"]},{\"job_id\":7,\"array_job_id\":{\"set\":true,\"number\":7},"
+         "\"array_task_id\":{\"set\":false,\"number\":0},\"array_task_string\":\"1-2\",\"job_state\":[\"PENDING\"]}]}",
+         "FAILED", true, true, "7_0"},
+        {"{\"jobs\":[{\"job_id\":8,\"array\":{\"job_id\":7,\"task_id\":{\"set\":true,\"number\":1}},\"state\":{\"current\":["
+         "\"NODE_FAIL\"]}}]}",
+         "NODE_FAIL", true, true, "7_1"},
+        {"{\"jobs\":[{\"job_id\":7,\"array_job_id\":7,\"array_task_string\":\"1-2\",\"job_state\":\"PENDING\"}]}", "", false,
+         false, "7_3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ks_json *j = NULL;
         struct ks_err err = {0};
         struct ks_slurm_state s;
         CHECK_OK(ks_json_parse(cases[i].json, strlen(cases[i].json), "squeue", &j, &err));
-        ks_slurm_state_read(j, 7, &s);
+        ks_slurm_state_read(j, cases[i].id, &s);
         CHECK_STR(s.state, cases[i].state);
         CHECK_INT(s.known, cases[i].known);
         CHECK_INT(s.over, cases[i].over);
         ks_json_free(j);
     }
+}
+
+TEST(states_of_jobs_are_read_from_lines_where_there_is_no_json)
+{
+    static const char printed[] = "17|RUNNING|n1|17\n18_3|COMPLETED|n2|21\n18_4|CANCELLED by 1000||18\nnoise\n";
+    struct ks_slurm_state s;
+    ks_slurm_state_read_lines(printed, "17", &s);
+    CHECK(s.known && !s.over && s.number == 17);
+    CHECK_STR(s.nodes, "n1");
+    ks_slurm_state_read_lines(printed, "18_3", &s);
+    CHECK(s.known && s.over && s.number == 21);
+    ks_slurm_state_read_lines(printed, "18_4", &s);
+    CHECK(s.known && s.over);
+    CHECK_STR(s.state, "CANCELLED");
+    ks_slurm_state_read_lines(printed, "18", &s);
+    CHECK(!s.known);
+}
+
+TEST(a_runner_may_take_as_long_to_come_as_the_others_did)
+{
+    CHECK_INT(ks_slurm_come_limit_s(-1), 300);
+    CHECK_INT(ks_slurm_come_limit_s(200), 30);
+    CHECK_INT(ks_slurm_come_limit_s(40000), 120);
 }
 
 TEST_MAIN
