@@ -18,6 +18,8 @@
 struct published {
     uint64_t time;              /* of the first fence; 0: none */
     uint32_t clock[EMU_VECTOR]; /* accesses before it are visible */
+    uint64_t told_time;         /* of the first strong store without one */
+    uint32_t told[EMU_VECTOR];  /* loads before it are over */
 };
 
 struct emu_race_state {
@@ -172,12 +174,30 @@ void ks_emu_race_release(struct emu_warp *w, bool block_only)
     if (block_only || !s->blocks)
         return;
     struct published **p = &s->blocks[b->linear];
-    if (!*p) {
+    if (!*p)
         *p = ks_xcalloc(1, sizeof(**p));
-        (*p)->time = ++s->time;
-    }
     s->time++;
+    if (!(*p)->time)
+        (*p)->time = s->time;
     join((*p)->clock, b->vc[w->id], b->n_warps);
+}
+
+/* A strong store tells other blocks something without a fence.  What was loaded before it counts as over, for what it tells
+ * mostly depends on that (decoupled look-back over an array in place); what was stored does not. */
+static void tell(struct emu_warp *w)
+{
+    struct emu_block *b = w->block;
+    struct emu_race_state *s = w->worker->launch->races;
+    if (!s->blocks)
+        return;
+    advance(w);
+    struct published **p = &s->blocks[b->linear];
+    if (!*p)
+        *p = ks_xcalloc(1, sizeof(**p));
+    s->time++;
+    if (!(*p)->told_time)
+        (*p)->told_time = s->time;
+    join((*p)->told, b->vc[w->id], b->n_warps);
 }
 
 void ks_emu_race_acquire(struct emu_warp *w, bool block_only)
@@ -232,7 +252,9 @@ static enum order order_of(struct me *m, uint32_t rec, int slot)
     } else {
         const struct emu_race_state *races = m->w->worker->launch->races;
         const struct published *p = races->blocks ? races->blocks[e->block] : NULL;
-        order = p && e->clock < p->clock[e->warp] && b->acquired_time >= p->time ? BEFORE : LOOSE;
+        bool seen = p && p->time && b->acquired_time >= p->time && e->clock < p->clock[e->warp];
+        bool over = p && p->told_time && b->acquired_time >= p->told_time && e->clock < p->told[e->warp];
+        order = seen || (over && !(e->what & EV_WRITE)) ? BEFORE : LOOSE;
     }
     m->known[slot].number = number;
     m->known[slot].order = order;
@@ -534,6 +556,8 @@ static struct me begin(struct emu_warp *w, const struct emu_insn *in, const stru
                    .space = space};
     if (in->flags & EMU_RELEASE)
         ks_emu_race_release(w, block_only);
+    else if (space[0] == 'g' && m.flags & EV_WRITE && m.flags & EV_STRONG && !block_only)
+        tell(w);
     if (in->flags & EMU_ACQUIRE)
         ks_emu_race_acquire(w, block_only);
     return m;

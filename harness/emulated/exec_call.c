@@ -91,7 +91,10 @@ static bool format_one(const struct emu_warp *w, const char *spec, uint64_t args
         plain[n] = 0;
         ks_str_addf(out, plain, (int)v);
     } else if (conv == 'p') {
-        ks_str_addf(out, "0x%llx", (unsigned long long)v);
+        if (v)
+            ks_str_addf(out, "0x%llx", (unsigned long long)v);
+        else
+            ks_str_add(out, "(nil)"); /* the host's C library formats */
     } else {
         bool is_signed = conv == 'd' || conv == 'i';
         plain[n++] = 'l';

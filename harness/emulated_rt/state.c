@@ -56,6 +56,29 @@ static enum ks_code device_make(const struct ks_emu_config *config)
     return code;
 }
 
+/* Checks by name, separated by commas; bounds are always on. */
+static unsigned checks_of(const char *list)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } names[] = {{"all", KS_EMU_CHECK_ALL},  {"bounds", 0}, {"none", 0}, {"init", KS_EMU_CHECK_INIT}, {"race", KS_EMU_CHECK_RACE},
+                 {"sync", KS_EMU_CHECK_SYNC}};
+    unsigned checks = KS_EMU_CHECK_BOUNDS;
+    while (list && *list) {
+        size_t n = strcspn(list, ","), k = 0, n_names = sizeof(names) / sizeof(*names);
+        while (k < n_names && !(strncmp(list, names[k].name, n) == 0 && !names[k].name[n]))
+            k++;
+        if (k < n_names)
+            checks |= names[k].bit;
+        else
+            fprintf(stderr, "kscc emulated device: KSCC_EMU_CHECKS: no check '%.*s', left out [kscc-emulated-device]\n", (int)n,
+                    list);
+        list += n + (list[n] == ',');
+    }
+    return checks;
+}
+
 struct ks_emu *rt_emu(void)
 {
     if (device || sticky)
@@ -63,7 +86,7 @@ struct ks_emu *rt_emu(void)
     const char *arch = getenv("KSCC_EMU_ARCH"), *checks = getenv("KSCC_EMU_CHECKS"), *threads = getenv("KSCC_EMU_THREADS");
     const char *seed = getenv("KSCC_EMU_SEED");
     struct ks_emu_config config = {.arch = arch && *arch ? arch : "sm_90a",
-                                   .checks = checks && strcmp(checks, "all") == 0 ? KS_EMU_CHECK_ALL : KS_EMU_CHECK_BOUNDS,
+                                   .checks = checks_of(checks),
                                    .seed = seed ? strtoull(seed, NULL, 10) : 0,
                                    .n_threads = threads ? (int)strtol(threads, NULL, 10) : 0};
     const char *sums = getenv("KSCC_EMU_SUMS");
@@ -105,13 +128,39 @@ cudaError_t rt_last_error_exchange(cudaError_t e)
     return old;
 }
 
+/* "FILE:LINE: block (x,y,z) thread (x,y,z)", by the line of the PTX where there is no other. */
+static void add_place(struct ks_str *out, const struct ks_json *party)
+{
+    static const char *const fields[] = {"block", "thread"};
+    const char *file = ks_json_get_str(party, "file", NULL);
+    ks_str_addf(out, "%s:%lld:", file ? file : "<ptx>", (long long)ks_json_get_i64(party, file ? "line" : "ptx_line", 0));
+    for (size_t k = 0; k < 2; k++) {
+        const struct ks_json *at = ks_json_get(party, fields[k]);
+        ks_str_addf(out, " %s (%g,%g,%g)", fields[k], ks_json_num(ks_json_at(at, 0), 0), ks_json_num(ks_json_at(at, 1), 0),
+                    ks_json_num(ks_json_at(at, 2), 0));
+    }
+}
+
 static void print_findings(void)
 {
     struct ks_json *list = ks_emu_findings(device);
+    rt_order_findings(list);
     for (size_t i = 0; i < ks_json_len(list); i++) {
-        const char *text = ks_json_get_str(ks_json_at(list, i), "text", NULL);
-        if (text)
-            fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", text);
+        const struct ks_json *f = ks_json_at(list, i), *other = ks_json_get(f, "other");
+        const char *address = ks_json_get_str(f, "address", NULL), *allocation = ks_json_get_str(f, "allocation", NULL);
+        KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+        add_place(&text, f);
+        ks_str_addf(&text, ": %s in '%s': %s", ks_json_get_str(f, "kind", ""), ks_json_get_str(f, "kernel", ""),
+                    ks_json_get_str(f, "text", ""));
+        if (address)
+            ks_str_addf(&text, ", at %s of %s", address, allocation ? allocation : ks_json_get_str(f, "space", ""));
+        if (other) {
+            ks_str_add(&text, "; the other: ");
+            add_place(&text, other);
+        }
+        if (ks_json_get_i64(f, "count", 1) > 1)
+            ks_str_addf(&text, " (%lld times)", (long long)ks_json_get_i64(f, "count", 1));
+        fprintf(stderr, "kscc emulated device: %s [kscc-emulated-device]\n", ks_str_cstr(&text));
     }
     ks_json_free(list);
 }

@@ -208,6 +208,31 @@ extern "C" __global__ void bad_no_fence(int *data, int *flag, int *o)
         o[threadIdx.x] = data[31 - threadIdx.x];
     }
 }
+// A relaxed flag lets the other block write where this one has read: what it tells depends on what was read.
+extern "C" __global__ void good_taken_over(int *data, int *flag, int *o)
+{
+    if (blockIdx.x == 0) {
+        int sum = __reduce_add_sync(~0u, data[threadIdx.x]);
+        if (threadIdx.x == 0)
+            *(volatile int *)flag = sum + 1;
+    } else {
+        while (*(volatile int *)flag == 0)
+            ;
+        data[threadIdx.x] = 7;
+    }
+}
+extern "C" __global__ void bad_taken_over(int *data, int *flag, int *o)
+{
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0)
+            *(volatile int *)flag = 1;
+        o[threadIdx.x] = data[threadIdx.x];
+    } else {
+        while (*(volatile int *)flag == 0)
+            ;
+        data[threadIdx.x] = 7;
+    }
+}
 extern "C" __global__ void bad_atomic_scope(int *o)
 {
     atomicAdd_block(o, 1); // blocks meet here

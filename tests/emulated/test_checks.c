@@ -102,6 +102,12 @@ static void test_scopes(void)
     expect("good_fence_scope", launch("good_fence_scope", 2, 32, 0, &data, &flag, &o), KS_OK, NULL, NULL, NULL);
     verdict(ks_emu_fill(dev, flag, 0, 4, &err) == KS_OK, "fill", "%s", err.message);
     expect("bad_no_fence", launch("bad_no_fence", 2, 32, 0, &data, &flag, &o), KS_OK, "global-race", NULL, "data");
+    static const char *const taken[] = {"good_taken_over", "bad_taken_over"};
+    for (int k = 0; k < 2; k++) {
+        verdict(ks_emu_fill(dev, flag, 0, 4, &err) == KS_OK && ks_emu_fill(dev, data, 0, 256, &err) == KS_OK, "fill", "%s",
+                err.message);
+        expect(taken[k], launch(taken[k], 2, 32, 0, &data, &flag, &o), KS_OK, k ? "global-race" : NULL, NULL, k ? "data" : NULL);
+    }
     expect("bad_atomic_scope", launch("bad_atomic_scope", 2, 32, 0, &o), KS_OK, "global-race", "atomicAdd_block", "o");
     expect("good_atomic_scope", launch("good_atomic_scope", 2, 32, 0, &o), KS_OK, NULL, NULL, NULL);
     drop(data);
