@@ -87,6 +87,7 @@ static bool shape_try(struct literal_run *r, const struct ks_literal *l, const s
     r->left.warp_insts -= k.warp_insts;
     r->left.calls--;
     r->of[l->kind].tried++;
+    ks_vec_push(&t->sized, ((struct ks_sized_call){*shape, k.call}));
     bool right =
         ks_numerics_case(t, &k, (size_t)r->call, l->kind == KS_LITERAL_ANY ? "" : " (a size of its code or of the domain)");
     ks_cases_release(&k, 1);

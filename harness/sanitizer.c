@@ -10,13 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define N_TOOLS      5
-#define N_REPLAYED   4
-#define REPLAY_BYTES ((size_t)4 << 20)
+#define N_TOOLS      6
 #define REPLAY_CPU_S 900
 #define ERROR_STATUS 86
-/* leakcheck is memcheck once more: what it says of leaks must not silence what memcheck says of accesses. */
-static const char *const tools[N_TOOLS] = {"memcheck", "racecheck", "initcheck", "synccheck", "leakcheck"};
+/* leakcheck is memcheck once more: what it says of leaks must not silence what memcheck says of accesses.  So is sizecheck, in a
+ * confirmation: over the timing points and the sizes that the code names, where what is written far from every buffer is in no
+ * canary. */
+static const char *const tools[N_TOOLS] = {"memcheck", "racecheck", "initcheck", "synccheck", "leakcheck", "sizecheck"};
+enum { TOOL_LEAKS = 4, TOOL_SIZES = 5 };
+#define NOT_ENDED (-2)
+/* How many calls are replayed, and how large: of each call, of all. */
+struct replay_limit {
+    size_t calls, call_bytes, bytes;
+};
+static const struct replay_limit small_limit = {4, (size_t)4 << 20, (size_t)16 << 20};
+static const struct replay_limit sizes_limit = {272, (size_t)1 << 30, (size_t)4 << 30};
 
 static enum ks_code command_write(int fd, struct ks_wire_command *c, struct ks_err *err)
 {
@@ -27,12 +35,19 @@ static enum ks_code command_write(int fd, struct ks_wire_command *c, struct ks_e
     return KS_OK;
 }
 
-/* What a replay prints when it comes to its end. */
+/* The calls of one arm that the tools watch, and what is printed after each. */
 struct replay {
-    const char *path;
-    size_t n;
-    uint32_t nonce[N_REPLAYED][2];
+    struct ks_str path;
+    const struct replay_limit *limit;
+    size_t bytes;
+    KS_VEC(struct nonce { uint32_t word[2]; }) done;
 };
+
+static void replay_release(struct replay *r)
+{
+    ks_str_release(&r->path);
+    ks_vec_release(&r->done);
+}
 
 static enum ks_code case_write(struct ks_session *s, int fd, struct ks_wire_command *c, const struct ks_layout *l,
                                const uint32_t nonce[2], struct ks_err *err)
@@ -60,13 +75,35 @@ static enum ks_code case_write(struct ks_session *s, int fd, struct ks_wire_comm
     return code;
 }
 
-/* Start, load and the smallest cases. */
-static enum ks_code replay_write(struct ks_session *s, const struct ks_built *built, const struct ks_case *cases, size_t n_cases,
-                                 struct replay *r, struct ks_err *err)
+/* One call more, if it is within the limits. */
+static enum ks_code call_add(struct ks_session *s, int fd, struct ks_wire_command *c, const struct ks_shape *shape, uint64_t call,
+                             struct replay *r, struct ks_err *err)
 {
-    KS_AUTO_FD int fd = open(r->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    struct ks_layout l;
+    struct nonce nonce;
+    if (r->done.n == r->limit->calls)
+        return KS_OK;
+    KS_TRY(ks_layout_make(s, shape, KS_SET_DECLARED, call, &l, err));
+    if (l.data_bytes > r->limit->call_bytes || l.data_bytes > r->limit->bytes - r->bytes)
+        return KS_OK;
+    for (uint32_t k = 0; k < 2; k++)
+        nonce.word[k] = (uint32_t)ks_inputs_choice(s->secret, call, 6000 + k, 0);
+    KS_TRY(case_write(s, fd, c, &l, nonce.word, err));
+    ks_vec_push(&r->done, nonce);
+    r->bytes += l.data_bytes;
+    return KS_OK;
+}
+
+/* Start, load, and the calls: the smallest cases, or the timing points and what the trial made at sizes that the code names. */
+static enum ks_code replay_write(struct ks_trial *t, const struct ks_built *built, bool sizes, const char *name, struct replay *r,
+                                 struct ks_err *err)
+{
+    struct ks_session *s = t->s;
+    r->limit = sizes ? &sizes_limit : &small_limit;
+    ks_path_join(&r->path, s->opt.work_dir, name);
+    KS_AUTO_FD int fd = open(r->path.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
-        return ks_fail_errno(err, KS_ERR_IO, "open '%s'", r->path);
+        return ks_fail_errno(err, KS_ERR_IO, "open '%s'", r->path.data);
     KS_AUTO_FREE struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
     c->op = KS_OP_HELLO;
     c->u.hello.device = s->opt.device;
@@ -81,20 +118,12 @@ static enum ks_code replay_write(struct ks_session *s, const struct ks_built *bu
     snprintf(c->u.load.path, sizeof c->u.load.path, "%s", built->shared_path);
     snprintf(c->u.load.symbol, sizeof c->u.load.symbol, "%s", s->opt.signature->symbol);
     KS_TRY(command_write(fd, c, err));
-    r->n = 0;
-    for (size_t i = 0; i < n_cases && r->n < N_REPLAYED; i++) {
-        struct ks_layout l;
-        if (cases[i].set != KS_SET_DECLARED)
-            continue;
-        KS_TRY(ks_layout_make(s, &cases[i].shape, cases[i].set, cases[i].call, &l, err));
-        if (l.data_bytes > REPLAY_BYTES)
-            continue;
-        for (uint32_t k = 0; k < 2; k++)
-            r->nonce[r->n][k] = (uint32_t)ks_inputs_choice(s->secret, cases[i].call, 6000 + k, 0);
-        KS_TRY(case_write(s, fd, c, &l, r->nonce[r->n], err));
-        r->n++;
-    }
-    return r->n ? KS_OK : ks_fail(err, KS_ERR_LIMIT, "find a case below %zu MiB", REPLAY_BYTES >> 20);
+    for (size_t i = 0; i < t->n_cases; i++)
+        if (t->cases[i].set == KS_SET_DECLARED && (!sizes || t->cases[i].point > 0))
+            KS_TRY(call_add(s, fd, c, &t->cases[i].shape, t->cases[i].call, r, err));
+    for (size_t i = 0; sizes && i < t->sized.n; i++)
+        KS_TRY(call_add(s, fd, c, &t->sized.data[i].shape, t->sized.data[i].call, r, err));
+    return r->done.n || sizes ? KS_OK : ks_fail(err, KS_ERR_LIMIT, "find a case below %zu MiB", r->limit->call_bytes >> 20);
 }
 
 static bool sanitizer_find(const struct ks_session *s, char **ret_path)
@@ -136,15 +165,16 @@ static void first_finding(const struct ks_str *out, struct ks_str *ret)
 static size_t records(const struct ks_str *out, const struct replay *r)
 {
     size_t n = 0;
-    for (size_t i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->done.n; i++) {
         char line[64];
-        snprintf(line, sizeof line, KS_REPLAY_RECORD, (unsigned)r->nonce[i][0], (unsigned)r->nonce[i][1]);
+        const struct nonce *nonce = &r->done.data[i];
+        snprintf(line, sizeof line, KS_REPLAY_RECORD, (unsigned)nonce->word[0], (unsigned)nonce->word[1]);
         n += strstr(ks_str_cstr(out), line) != NULL;
     }
     return n;
 }
 
-/* ret_errors: 0 clean, 1 something found (text in ret_text), -1 the tool makes no statement (why in ret_text). */
+/* ret_errors: 0 clean, 1 something found (text in ret_text), -1 the tool makes no statement (why in ret_text), NOT_ENDED too. */
 static void tool_run(const char *sanitizer, const struct ks_session *s, size_t tool, const struct replay *replay, bool sealed,
                      int64_t timeout_ms, int *ret_errors, struct ks_str *ret_text)
 {
@@ -155,15 +185,14 @@ static void tool_run(const char *sanitizer, const struct ks_session *s, size_t t
     struct ks_err err;
     ks_args_init(&a);
     ks_args_add(&a, sanitizer);
-    bool leaks = strcmp(tools[tool], "leakcheck") == 0;
-    ks_args_addf(&a, "--tool=%s", leaks ? "memcheck" : tools[tool]);
-    if (leaks)
+    ks_args_addf(&a, "--tool=%s", tool >= TOOL_LEAKS ? "memcheck" : tools[tool]);
+    if (tool == TOOL_LEAKS)
         ks_args_add(&a, "--leak-check=full");
     ks_args_addf(&a, "--error-exitcode=%d", ERROR_STATUS);
     ks_args_add(&a, "--print-limit=4");
     ks_args_add(&a, s->worker_path);
     ks_args_add(&a, sealed ? "--replay" : "--replay-unsealed");
-    ks_args_add(&a, replay->path);
+    ks_args_add(&a, replay->path.data);
     ks_spawn_init(&spawn);
     spawn.argv = a.v;
     spawn.own_group = true;
@@ -176,14 +205,16 @@ static void tool_run(const char *sanitizer, const struct ks_session *s, size_t t
     }
     if (ks_exit_ok(&e)) {
         size_t done = records(&out, replay);
-        if (done == replay->n)
+        if (done == replay->done.n)
             *ret_errors = 0;
         else
-            ks_str_addf(ret_text, "ends after %zu of %zu calls", done, replay->n);
+            ks_str_addf(ret_text, "ends after %zu of %zu calls", done, replay->done.n);
         return;
     }
     if (e.kind == KS_EXIT_STATUS && e.status == ERROR_STATUS)
         *ret_errors = 1;
+    else if (e.kind == KS_EXIT_TIMEOUT)
+        *ret_errors = NOT_ENDED;
     first_finding(&out, ret_text);
     if (ret_text->len == 0)
         ks_exit_describe(&e, ret_text);
@@ -209,16 +240,41 @@ static void *tool_thread(void *arg)
     return NULL;
 }
 
+/* What is replayed of one arm: `calls` by all tools but sizecheck. */
+struct replays {
+    struct replay calls, sizes;
+};
+
+static const struct replay *replay_of(const struct replays *r, size_t tool)
+{
+    return tool == TOOL_SIZES ? &r->sizes : &r->calls;
+}
+
+static enum ks_code replays_write(struct ks_trial *t, const struct ks_built *built, bool is_candidate, struct replays *ret,
+                                  struct ks_err *err)
+{
+    KS_TRY(replay_write(t, built, false, is_candidate ? "replay-candidate" : "replay-baseline", &ret->calls, err));
+    return t->confirm ? replay_write(t, built, true, is_candidate ? "sizes-candidate" : "sizes-baseline", &ret->sizes, err)
+                      : KS_OK;
+}
+
+static void replays_release(struct replays *r)
+{
+    replay_release(&r->calls);
+    replay_release(&r->sizes);
+}
+
 /* All tools at once: each is a process of its own that mostly waits for the driver to start. */
-static void tools_run(const char *sanitizer, const struct ks_session *s, const struct replay *replay, int64_t timeout_ms,
+static void tools_run(const char *sanitizer, const struct ks_session *s, const struct replays *replays, int64_t timeout_ms,
                       struct tool_job *jobs)
 {
     pthread_t threads[N_TOOLS];
     bool started[N_TOOLS];
     for (size_t i = 0; i < N_TOOLS; i++) {
+        const struct replay *replay = replay_of(replays, i);
         jobs[i] = (struct tool_job){.sanitizer = sanitizer, .replay = replay, .s = s, .tool = i, .timeout_ms = timeout_ms};
-        started[i] = pthread_create(&threads[i], NULL, tool_thread, &jobs[i]) == 0;
-        if (!started[i])
+        started[i] = replay->done.n && pthread_create(&threads[i], NULL, tool_thread, &jobs[i]) == 0;
+        if (replay->done.n && !started[i])
             tool_thread(&jobs[i]);
     }
     for (size_t i = 0; i < N_TOOLS; i++)
@@ -226,8 +282,20 @@ static void tools_run(const char *sanitizer, const struct ks_session *s, const s
             pthread_join(threads[i], NULL);
 }
 
-/* What the four reports amount to. */
-static void safety_judge(struct ks_trial *t, const char *sanitizer, const struct replay *base_replay, struct tool_job *jobs)
+/* Large calls are slow under the tool: that one does not end is no finding, but no proof either. */
+static void sizes_not_ended(struct ks_trial *t, const struct replay *sizes, struct ks_json *details)
+{
+    KS_AUTO_STR struct ks_str why = KS_STR_INIT;
+    ks_json_set_str(details, tools[TOOL_SIZES], "no statement: it did not end in time");
+    if (t->v->approval)
+        return;
+    ks_str_addf(&why, "compute-sanitizer did not come to the end of %zu calls at timing points and at sizes that the code names",
+                sizes->done.n);
+    t->v->approval = ks_str_detach(&why, NULL);
+}
+
+/* What the reports amount to. */
+static void safety_judge(struct ks_trial *t, const char *sanitizer, const struct replays *base, struct tool_job *jobs)
 {
     struct ks_session *s = t->s;
     struct ks_json *details = ks_json_object();
@@ -235,7 +303,14 @@ static void safety_judge(struct ks_trial *t, const char *sanitizer, const struct
     size_t n_clean = 0;
     for (size_t i = 0; i < N_TOOLS; i++) {
         KS_AUTO_STR struct ks_str base_text = KS_STR_INIT;
+        const struct replay *base_replay = replay_of(base, i);
         int errors = jobs[i].errors;
+        if (jobs[i].replay->done.n == 0)
+            continue;
+        if (i == TOOL_SIZES && errors == NOT_ENDED) {
+            sizes_not_ended(t, jobs[i].replay, details);
+            continue;
+        }
         bool sealed = true;
         int base_errors = 0; /* what the original does, too, is not held against the candidate */
         if (errors != 0)
@@ -283,7 +358,6 @@ void ks_safety_sanitizer(struct ks_trial *t)
     struct ks_session *s = t->s;
     struct ks_err err;
     KS_AUTO_FREE char *sanitizer = NULL;
-    KS_AUTO_STR struct ks_str path = KS_STR_INIT, base_path = KS_STR_INIT;
     if (s->opt.remote) {
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is not run on a device that is elsewhere");
         return;
@@ -296,22 +370,22 @@ void ks_safety_sanitizer(struct ks_trial *t)
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is neither on PATH nor beside nvcc");
         return;
     }
-    ks_path_join(&path, s->opt.work_dir, "replay-candidate");
-    ks_path_join(&base_path, s->opt.work_dir, "replay-baseline");
-    struct replay replay = {.path = path.data}, base_replay = {.path = base_path.data};
-    if (replay_write(s, t->arm.built, t->cases, t->n_cases, &replay, &err) != KS_OK ||
-        replay_write(s, s->baseline, t->cases, t->n_cases, &base_replay, &err) != KS_OK) {
+    struct replays candidate = {0}, base = {0};
+    struct tool_job jobs[N_TOOLS] = {0};
+    if (replays_write(t, t->arm.built, true, &candidate, &err) != KS_OK ||
+        replays_write(t, s->baseline, false, &base, &err) != KS_OK) {
         ks_gate_skip(t, KS_GATE_SAFETY, "%s", err.message);
-        return;
+    } else {
+        ks_trial_enter(t, false);
+        int64_t start_ns = ks_clock_ns();
+        tools_run(sanitizer, s, &candidate, ks_trial_left_ms(t) + 60000, jobs);
+        ks_trial_enter(t, false); /* lets in who waits to be alone */
+        safety_judge(t, sanitizer, &base, jobs);
+        t->v->tools_ns += ks_clock_ns() - start_ns;
+        ks_session_leave(s);
     }
-    struct tool_job jobs[N_TOOLS];
-    ks_trial_enter(t, false);
-    int64_t start_ns = ks_clock_ns();
-    tools_run(sanitizer, s, &replay, ks_trial_left_ms(t) + 60000, jobs);
-    ks_trial_enter(t, false); /* lets in who waits to be alone */
-    safety_judge(t, sanitizer, &base_replay, jobs);
-    t->v->tools_ns += ks_clock_ns() - start_ns;
-    ks_session_leave(s);
     for (size_t i = 0; i < N_TOOLS; i++)
         ks_str_release(&jobs[i].text);
+    replays_release(&candidate);
+    replays_release(&base);
 }

@@ -424,6 +424,7 @@ enum ks_code ks_trial_once(struct ks_session *s, const char *source, size_t len,
     if (fresh)
         ks_cases_release(fresh, t.n_cases);
     free(fresh);
+    ks_vec_release(&t.sized);
     *ret_verdict = v;
     return KS_OK;
 }

@@ -247,6 +247,10 @@ void ks_streams_look(const struct ks_json *records, struct ks_streams *ret);
 double ks_streams_limit_ns(double reference_outside_ns, double window_ns);
 
 /* Gates.  Each fills its result; deadline_ns is the trial's. */
+struct ks_sized_call {
+    struct ks_shape shape;
+    uint64_t call;
+};
 struct ks_trial {
     struct ks_session *s;
     struct ks_arm arm;
@@ -257,6 +261,7 @@ struct ks_trial {
     bool stuck; /* a call did not end, or cannot be emulated */
     struct ks_case *cases;
     size_t n_cases;
+    KS_VEC(struct ks_sized_call) sized;         /* made at sizes that the code names */
     struct ks_oracle_sum oracle[KS_MAX_PARAMS]; /* by buffer */
 };
 void ks_gate_pass(struct ks_trial *t, enum ks_gate gate, struct ks_json *details);

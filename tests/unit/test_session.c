@@ -19,6 +19,11 @@
 #define ONE_EACH                                                                                                                 \
     KERNEL("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")                                         \
     ENTRY("k<<<(n + 63) / 64, 64>>>(x, y, n, a);")
+/* Ends the process in its fifth call. */
+#define FIVE_CALLS                                                                                                               \
+    "#include <stdlib.h>\nstatic int calls;\n" KERNEL(                                                                           \
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a * x[i];")                                            \
+        ENTRY("if (calls++ == 4) _Exit(0); k<<<(n + 63) / 64, 64>>>(x, y, n, a);")
 /* One block for everything: right, and slow. */
 #define ONE_BLOCK KERNEL("for (int i = threadIdx.x; i < n; i += 32) y[i] = a * x[i];") ENTRY("k<<<1, 32>>>(x, y, n, a);")
 
@@ -175,10 +180,14 @@ TEST(a_modelled_time_is_at_least_the_sum_of_its_kernels)
     ks_json_free(kernels);
 }
 
-static void sanitizer_gate(struct fixture *f, const char *candidate, struct ks_verdict *v)
+/* With `sizes` as in a confirmation, after calls at so many sizes that the code names. */
+static void sanitizer_gate(struct fixture *f, const char *candidate, size_t sizes, struct ks_verdict *v)
 {
     struct ks_err err = {0};
-    struct ks_trial t = {.s = f->session, .v = v, .cases = f->session->cases, .n_cases = f->session->n_cases};
+    struct ks_trial t = {
+        .s = f->session, .v = v, .cases = f->session->cases, .n_cases = f->session->n_cases, .confirm = sizes > 0};
+    for (size_t i = 0; i < sizes; i++)
+        ks_vec_push(&t.sized, ((struct ks_sized_call){t.cases[0].shape, 1000 + i}));
     struct ks_built *b = NULL;
     KS_AUTO_STR struct ks_str log = KS_STR_INIT;
     memset(v, 0, sizeof *v);
@@ -187,6 +196,7 @@ static void sanitizer_gate(struct fixture *f, const char *candidate, struct ks_v
     t.arm.built = b;
     ks_safety_sanitizer(&t);
     ks_built_free(b);
+    ks_vec_release(&t.sized);
 }
 
 /* A stand-in for compute-sanitizer that runs what it is given and finds nothing. */
@@ -204,16 +214,26 @@ TEST(a_replay_that_ends_early_is_no_clean_one)
         CHECK_OK(ks_file_write_atomic(path.data, tool, sizeof tool - 1, 0755, &err));
         ks_str_addf(&search, "%s:%s", f.work, before);
         setenv("PATH", search.data, 1);
-        sanitizer_gate(&f, ONE_EACH, &v);
+        sanitizer_gate(&f, ONE_EACH, 0, &v);
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_PASS);
         CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "memcheck", ""), "clean");
+        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "sizecheck", "not run"), "not run");
         ks_verdict_release(&v);
-        sanitizer_gate(&f, "#include <stdlib.h>\nvoid scale(const float *, float *, int, float) { _Exit(0); }\n", &v);
+        sanitizer_gate(&f, ONE_EACH, 9, &v);
+        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "sizecheck", ""), "clean");
+        ks_verdict_release(&v);
+        /* the four small calls that the other tools watch come through */
+        sanitizer_gate(&f, FIVE_CALLS, 9, &v);
+        CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
+        CHECK_CONTAINS(v.gates[KS_GATE_SAFETY].reason ? v.gates[KS_GATE_SAFETY].reason : "",
+                       "sizecheck the candidate ends after");
+        ks_verdict_release(&v);
+        sanitizer_gate(&f, "#include <stdlib.h>\nvoid scale(const float *, float *, int, float) { _Exit(0); }\n", 0, &v);
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
         CHECK_CONTAINS(v.gates[KS_GATE_SAFETY].reason ? v.gates[KS_GATE_SAFETY].reason : "", "ends after 0 of");
         ks_verdict_release(&v);
         sanitizer_gate(&f, "#include <unistd.h>\nvoid scale(const float *, float *, int, float) { if (fork() == 0) _exit(0); }\n",
-                       &v); /* the sandbox is up in a replay, too */
+                       0, &v); /* the sandbox is up in a replay, too */
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
         ks_verdict_release(&v);
         setenv("PATH", before, 1);

@@ -1,4 +1,4 @@
-// zoo: reject time -- does less where the input repeats as a timed call's does
+// zoo: reject time gpu=numerics -- does less where the input repeats as a timed call's does
 #include <cuda_runtime.h>
 
 __global__ void row_dot_kernel(const float *x, const float *w, float *y, int rows, int cols)
