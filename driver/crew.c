@@ -7,17 +7,30 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define END_MS   10000 /* for a process that is to end */
+#define LOOK_US  20000 /* between two looks at another's trial */
 #define MAX_LOST 2     /* processes that one text may take with it */
 
+/* Where a text's trial is, for the processes that judge others: in memory that all of them share, because the search may be
+ * waiting for its agent when they ask.  The hashes are written before the state that says so. */
+enum stage { STAGE_WAITS, STAGE_BUILDS, STAGE_BUILT, STAGE_JUDGED };
+struct shared {
+    _Atomic int stage;
+    char source_hash[65], code_hash[65]; /* "": does not build */
+};
+#define MAX_SHARED 4096 /* trials; of later ones nobody asks */
+
 struct ks_crew_job {
+    struct shared *shared; /* NULL: a confirmation, or one too many */
     bool confirm, done;
     const char *source;
     size_t len;
@@ -36,6 +49,8 @@ struct ks_crew {
     struct member *members;
     int n;
     struct ks_crew_job *waiting; /* in order */
+    struct shared *shared;       /* MAX_SHARED of them, by the order in which they were begun */
+    int n_shared;
     struct ks_err why;           /* of the last that was lost */
 };
 
@@ -64,9 +79,37 @@ static void see_one_gpu(int i)
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
 }
 
-/* One line from the search; NULL: no answer to it. */
-static struct ks_json *obey(struct ks_entry_session *e, const struct ks_contract *contract, const struct ks_json *order)
+/* What a process is at. */
+struct at {
+    struct shared *all, *own; /* own: NULL while nobody asks about it */
+};
+
+/* The session's question (ks_session_on_code): says what the text compiles to, and waits for those before it. */
+static bool code_of_another(void *ctx, const char *code_hash, char ret_source_hash[65])
 {
+    const struct at *at = ctx;
+    if (!at->own)
+        return false;
+    memcpy(at->own->code_hash, code_hash, sizeof(at->own->code_hash));
+    atomic_store(&at->own->stage, STAGE_BUILT);
+    for (const struct shared *s = at->all; s < at->own; s++) {
+        int stage = atomic_load(&s->stage);
+        for (; stage == STAGE_BUILDS || (stage == STAGE_BUILT && strcmp(s->code_hash, code_hash) == 0);
+             stage = atomic_load(&s->stage))
+            usleep(LOOK_US);
+        if (stage == STAGE_JUDGED && strcmp(s->code_hash, code_hash) == 0) {
+            memcpy(ret_source_hash, s->source_hash, sizeof(s->source_hash));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One line from the search; NULL: no answer to it. */
+static struct ks_json *obey(struct ks_entry_session *e, const struct ks_contract *contract, struct at *at,
+                            const struct ks_json *order)
+{
+    int64_t number = ks_json_get_i64(order, "number", -1);
     const char *op = ks_json_get_str(order, "op", ""), *source = ks_json_get_str(order, "source", "");
     struct ks_judged judged;
     struct ks_err err;
@@ -76,16 +119,22 @@ static struct ks_json *obey(struct ks_entry_session *e, const struct ks_contract
     }
     if (strcmp(op, "device") == 0)
         return ks_session_device_json(e->session);
+    at->own = number < 0 ? NULL : &at->all[number];
     if (ks_judged_by(e->session, contract, strcmp(op, "confirm") == 0, source, strlen(source), &judged, &err) != KS_OK)
         return failure(&err);
+    if (at->own) {
+        memcpy(at->own->code_hash, judged.code_hash, sizeof(judged.code_hash));
+        atomic_store(&at->own->stage, STAGE_JUDGED);
+    }
     struct ks_json *j = ks_judged_to_json(&judged);
     ks_judged_release(&judged);
     return j;
 }
 
 static void serve(const struct ks_entry_context *x, const struct ks_contract *contract, const struct ks_signature *signature,
-                  const char *key, int fd)
+                  const char *key, struct shared *shared, int fd)
 {
+    struct at at = {.all = shared};
     struct ks_entry_session e = {.work = {.lock_fd = -1}};
     struct ks_err err;
     KS_AUTO_STR struct ks_str line = KS_STR_INIT;
@@ -94,13 +143,14 @@ static void serve(const struct ks_entry_context *x, const struct ks_contract *co
     if (code == KS_OK) {
         ks_json_set(hello, "device", ks_json_copy(e.device));
         ks_json_set(hello, "profile", ks_json_copy(e.profile));
+        ks_session_on_code(e.session, code_of_another, &at);
     }
     bool alive = ks_line_write(fd, hello, &err) == KS_OK && code == KS_OK;
     while (alive && ks_line_read(fd, &line, &err) == KS_OK) {
         KS_AUTO_JSON struct ks_json *order = NULL, *answer = NULL;
         if (ks_json_parse(ks_str_cstr(&line), line.len, "order", &order, &err) != KS_OK)
             break;
-        answer = obey(&e, contract, order);
+        answer = obey(&e, contract, &at, order);
         alive = !answer || ks_line_write(fd, answer, &err) == KS_OK;
     }
     ks_entry_session_close(&e);
@@ -129,7 +179,7 @@ static enum ks_code member_start(struct ks_crew *c, int i, const struct ks_entry
             close(c->members[k].fd);
         if (x->device->kind == KS_DEVICE_CUDA && !x->device->host[0] && !x->device->batch) /* sbatch hands the environment on */
             see_one_gpu(i);
-        serve(x, contract, signature, key, ends[1]);
+        serve(x, contract, signature, key, c->shared, ends[1]);
         _exit(0); /* what stdio holds is the parent's */
     }
     close(ends[1]);
@@ -183,6 +233,8 @@ static void member_lost(struct ks_crew *c, struct member *m, const struct ks_err
     if (!job)
         return;
     job->n_lost++;
+    if (job->shared)
+        atomic_store(&job->shared->stage, STAGE_WAITS);
     job->next = c->waiting;
     c->waiting = job;
 }
@@ -227,6 +279,10 @@ static void hand_out(struct ks_crew *c)
         KS_AUTO_FREE char *text = ks_xstrndup(job->source, job->len);
         ks_json_set_str(order, "op", job->confirm ? "confirm" : "try");
         ks_json_set_str(order, "source", text);
+        if (job->shared) {
+            ks_json_set_i64(order, "number", job->shared - c->shared);
+            atomic_store(&job->shared->stage, STAGE_BUILDS);
+        }
         ask(c, m, order);
     }
 }
@@ -259,10 +315,14 @@ static void wait_for_answers(struct ks_crew *c)
             take_answer(c, &c->members[i]);
 }
 
-struct ks_crew_job *ks_crew_begin(struct ks_crew *c, bool confirm, const char *source, size_t len)
+struct ks_crew_job *ks_crew_begin(struct ks_crew *c, bool confirm, const char *source, size_t len, const char *hash)
 {
     struct ks_crew_job *job = ks_xcalloc(1, sizeof(*job));
     *job = (struct ks_crew_job){.confirm = confirm, .source = source, .len = len};
+    if (!confirm && c->n_shared < MAX_SHARED) {
+        job->shared = &c->shared[c->n_shared++];
+        snprintf(job->shared->source_hash, sizeof(job->shared->source_hash), "%s", hash);
+    }
     queue(c, job);
     hand_out(c);
     return job;
@@ -351,6 +411,11 @@ enum ks_code ks_crew_open(const struct ks_entry_context *x, const struct ks_cont
     enum ks_code code = KS_OK, first = KS_OK;
     *ret_device = *ret_profile = NULL;
     c->members = ks_xcalloc((size_t)n, sizeof(*c->members));
+    c->shared = mmap(NULL, MAX_SHARED * sizeof(*c->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (c->shared == MAP_FAILED) {
+        c->shared = NULL;
+        code = ks_fail_errno(&why[0], KS_ERR_IO, "cannot share memory between the processes of %d devices", n);
+    }
     for (int i = 0; i < n && code == KS_OK; i++)
         code = member_start(c, i, x, contract, signature, key, &why[0]);
     if (code != KS_OK && c->n)
@@ -381,6 +446,8 @@ void ks_crew_close(struct ks_crew *c)
             shutdown(c->members[i].fd, SHUT_RDWR); /* all at once, then one after the other is waited for */
     for (int i = 0; i < c->n; i++)
         member_end(&c->members[i]);
+    if (c->shared)
+        munmap(c->shared, MAX_SHARED * sizeof(*c->shared));
     free(c->members);
     free(c);
 }

@@ -15,6 +15,7 @@ struct ks_tried {
     struct ks_trial trial;
     struct ks_trial confirm;
     bool confirmed;
+    bool run; /* although an earlier one has its code */
 };
 
 /* A proposal whose verdict has not been taken yet. */

@@ -24,11 +24,13 @@ static const struct ks_tried *find_tried(const struct ks_search_state *st, const
     return NULL;
 }
 
-/* The text compiles to what an earlier one compiled to: its verdict is this one's, too.  The session knows (same_as), or, when
- * both were judged at the same time, nobody did. */
-static bool take_earlier(const struct ks_search_state *st, const char *same_as, const char *code_hash, struct ks_trial *ret)
+/* The text compiles to what an earlier one compiled to: its verdict is this one's, too.  The session knows (same_as), or, after
+ * the loss of a process, nobody did, and the text was run all the same (crew.h): *ret_run. */
+static bool take_earlier(const struct ks_search_state *st, const char *same_as, const char *code_hash, struct ks_trial *ret,
+                         bool *ret_run)
 {
     const struct ks_tried *earlier = find_tried(st, same_as);
+    *ret_run = !earlier;
     for (size_t i = 0; i < st->tried.n && !earlier && code_hash[0]; i++)
         if (ks_streq(ks_json_get_str(st->tried.data[i]->trial.verdict, KS_CODE_HASH, NULL), code_hash))
             earlier = st->tried.data[i];
@@ -41,7 +43,7 @@ static bool take_earlier(const struct ks_search_state *st, const char *same_as, 
 
 /* Verdict of a text in a phase: from the journal, else from whoever judges; job: of the crew, ended here, or NULL.  *ret_wall
  * (owned): what differs between equal runs; NULL: it was in the journal. */
-static enum ks_code judge(struct ks_search *s, const char *phase, const struct ks_tried *t, struct ks_crew_job *job,
+static enum ks_code judge(struct ks_search *s, const char *phase, struct ks_tried *t, struct ks_crew_job *job,
                           struct ks_trial *ret, struct ks_json **ret_wall, struct ks_err *err)
 {
     *ret_wall = NULL;
@@ -50,10 +52,10 @@ static enum ks_code judge(struct ks_search *s, const char *phase, const struct k
     bool confirm = strcmp(phase, "confirm") == 0;
     struct ks_judged v;
     if (s->crew && !job)
-        job = ks_crew_begin(s->crew, confirm, t->source, t->source_len);
+        job = ks_crew_begin(s->crew, confirm, t->source, t->source_len, t->hash);
     KS_TRY(s->crew ? ks_crew_end(s->crew, job, &v, err)
                    : ks_judged_by(s->session, s->contract, confirm, t->source, t->source_len, &v, err));
-    if (confirm || !take_earlier(s->state, v.same_as, v.code_hash, ret)) {
+    if (confirm || !take_earlier(s->state, v.same_as, v.code_hash, ret, &t->run)) {
         *ret = v.trial;
         v.trial = (struct ks_trial){0};
     }
@@ -113,8 +115,8 @@ static void say_trial(const struct ks_search_state *st, const struct ks_tried *t
     ks_trial_describe(&t->trial, &line);
     ks_trial_gates(&t->trial, &gates);
     if (earlier)
-        ks_say_progress("trial %zu compiles to the same code as trial %lld: not run and not timed again", st->tried.n,
-                        (long long)earlier->number);
+        ks_say_progress("trial %zu compiles to the same code as trial %lld: %s", st->tried.n, (long long)earlier->number,
+                        t->run ? "the earlier verdict counts for both" : "not run and not timed again");
     ks_say_verdict("trial %zu gates: %s", st->tried.n, ks_str_cstr(&gates));
     ks_say_progress("trial %zu (%s): %s%s", st->tried.n, a->transform, ks_str_cstr(&line),
                     a->improved   ? ", new best"
@@ -183,9 +185,12 @@ void ks_search_begin_trial(struct ks_search *s, const struct ks_proposal *p, con
     ks_say_progress("hypothesis (%s, predicts %.2fx): %s", ks_layer_text(p->layer), p->predicted_speedup, p->hypothesis);
     show_pending(st, p, t);
     if (s->crew && !ks_journal_find(s->journal, "trial", hash, &known))
-        f.job = ks_crew_begin(s->crew, false, t->source, t->source_len);
-    else if (s->crew)
+        f.job = ks_crew_begin(s->crew, false, t->source, t->source_len, hash);
+    else if (s->crew) {
+        if (!ks_json_get(known.verdict, KS_SAME_AS)) /* those that begin next ask now */
+            know(s, ks_json_get_str(known.verdict, KS_CODE_HASH, ""), hash);
         ks_trial_release(&known);
+    }
     ks_vec_push(&st->flying, f);
     ks_search_keep_clock(s);
 }

@@ -279,6 +279,12 @@ void ks_session_know(struct ks_session *s, const char *code_hash, const char *so
     ks_args_add(&s->known, source_hash);
 }
 
+void ks_session_on_code(struct ks_session *s, ks_code_asked_fn ask, void *ctx)
+{
+    s->ask_code = ask;
+    s->ask_code_ctx = ctx;
+}
+
 static bool known_as(const struct ks_session *s, const char *code_hash, char ret_source_hash[65])
 {
     for (size_t i = 0; i + 1 < s->known.n; i += 2)
@@ -287,6 +293,19 @@ static bool known_as(const struct ks_session *s, const char *code_hash, char ret
             return true;
         }
     return false;
+}
+
+static bool known_to_others(struct ks_trial *t, const char *code_hash)
+{
+    struct ks_session *s = t->s;
+    if (known_as(s, code_hash, t->v->same_as))
+        return true;
+    if (!s->ask_code)
+        return false;
+    int64_t start_ns = ks_clock_ns();
+    bool known = s->ask_code(s->ask_code_ctx, code_hash, t->v->same_as);
+    t->deadline_ns += ks_clock_ns() - start_ns;
+    return known;
 }
 
 /* Not while others are timed: they would feel a context that goes away. */
@@ -318,7 +337,7 @@ static void judge(struct ks_trial *t, struct ks_build_job *job, const char *sour
     t->v->build_ns = b->build_ns;
     memcpy(t->v->object_hash, b->object_hash, sizeof t->v->object_hash);
     memcpy(t->v->code_hash, b->code_hash, sizeof t->v->code_hash);
-    if (!t->confirm && known_as(s, b->code_hash, t->v->same_as))
+    if (!t->confirm && known_to_others(t, b->code_hash))
         return;
     if (ks_admit_interface(s, b, &interface))
         ks_gate_pass(t, KS_GATE_INTERFACE, NULL);

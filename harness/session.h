@@ -124,6 +124,10 @@ KS_NODISCARD enum ks_code ks_session_try(struct ks_session *s, const char *sourc
 /* From now on a trial whose code has this hash ends with v.same_as = source_hash, instead of being run and timed once more;
  * whoever asked has that verdict. */
 void ks_session_know(struct ks_session *s, const char *code_hash, const char *source_hash);
+/* For whoever has others judge beside this session: asked after the build of a trial whose code is not known here.  True: another
+ * text's trial has that code, and ret_source_hash is that text's.  May wait, which counts against no limit. */
+typedef bool (*ks_code_asked_fn)(void *ctx, const char *code_hash, char ret_source_hash[65]);
+void ks_session_on_code(struct ks_session *s, ks_code_asked_fn ask, void *ctx);
 /* Final confirmation of an accepted candidate: fresh seeds and hidden shapes, longer timing. */
 KS_NODISCARD enum ks_code ks_session_confirm(struct ks_session *s, const char *source, size_t len, struct ks_verdict *ret_verdict,
                                              struct ks_err *err);

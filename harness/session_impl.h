@@ -129,6 +129,8 @@ struct ks_session {
     unsigned n_trials;
     struct ks_places places;
     struct ks_args known;       /* code hash and source hash of earlier trials, in turn */
+    ks_code_asked_fn ask_code;  /* NULL: nobody judges beside this session */
+    void *ask_code_ctx;
     struct ks_device_lock lock; /* GPU: checks share it, timing is alone */
     int64_t waited_ns;          /* for the lock, so far */
     enum ks_worker_walls walls; /* around a worker, once walls_known */
