@@ -61,7 +61,7 @@ void ks_paths_emulated(struct ks_str *out)
 
 void ks_paths_recorder(struct ks_str *out)
 {
-    private_library("libkscc-record.so", out);
+    private_library("record/libkscc-record.so", out);
 }
 
 void ks_paths_bank(struct ks_str *out)

@@ -18,7 +18,7 @@ if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >/dev/null 2>&1; then
 fi
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 [ -x "$nvcc" ] || { echo "skipped: no nvcc at '$nvcc'"; exit 77; }
-[ -e "$build/lib/libkscc-record.so" ] || { echo "skipped: no $build/lib/libkscc-record.so (kscc was built without CUPTI's headers)"; exit 77; }
+[ -e "$build/lib/record/libkscc-record.so" ] || { echo "skipped: no $build/lib/record/libkscc-record.so (kscc was built without CUPTI's headers)"; exit 77; }
 cc=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader -i 0 | tr -d '.')
 [ "$cc" -ge 90 ] && cc=${cc}a
 arch=(-gencode "arch=compute_$cc,code=[compute_$cc,sm_$cc]")
@@ -46,7 +46,7 @@ record() { # record DIR SAMPLE MAX PROGRAM ARGUMENTS: stdout in out, stderr in e
     if [ -n "$kscc" ]; then
         timeout 500 "$kscc" record --kscc-device=cuda --sample="$sample" --max-size="$max" -o "$dir" -- "$@" >out 2>err
     else
-        timeout 500 env CUDA_INJECTION64_PATH="$build/lib/libkscc-record.so" KSCC_RECORD="$PWD/$dir" KSCC_RECORD_SAMPLE="$sample" \
+        timeout 500 env CUDA_INJECTION64_PATH="$build/lib/record/libkscc-record.so" KSCC_RECORD="$PWD/$dir" KSCC_RECORD_SAMPLE="$sample" \
             KSCC_RECORD_MAX="$(numfmt --from=iec "$max")" "$@" >out 2>err
     fi
 }

@@ -91,7 +91,7 @@ search() { # search PREFIX: the analyzer, the worker, the emulated runtime, the 
 }
 works() { # works PREFIX
     check "kscc says its version" sh -c '"$1" --kscc-version | grep -qF "$2"' sh "$1/bin/kscc" "$version"
-    check "nothing is loaded out of the build" sh -c '! ldd "$1"/bin/* "$1"/lib/kscc/emulated/* | grep -E "not found|$2"' sh "$1" "$build"
+    check "nothing is loaded out of the build" sh -c '! ldd "$1"/bin/* "$1"/lib/kscc/emulated/* "$1"/lib/kscc/record/* | grep -E "not found|$2"' sh "$1" "$build"
     check "the manual is there" sh -c '"$1" help contract | grep -q entry' sh "$1/bin/kscc"
     [ "$mode" = deb ] || check "find_package finds it" find_package_finds "$1"
     if [ ! -x "$nvcc" ]; then echo "not looked at: compilations (no nvcc here)"; return; fi
@@ -128,7 +128,7 @@ deb_policy() { # what a linter of packages asks first
     (cd "$T/x" && find usr -printf '%m %y %p\n') >"$T/modes"
     ! grep -vE '^755 d |^(644|755) f |^777 l ' "$T/modes" || return 1
     ! find "$T/x/usr/share/man" -type f ! -name '*.gz' | grep . && test -s "$T/x/usr/share/doc/kscc/copyright" && gzip -t "$T/x/usr/share/doc/kscc/changelog.gz" || return 1
-    ! readelf -S "$T"/x/usr/bin/* "$T"/x/usr/lib/kscc/emulated/* | grep -F .debug_info || return 1
+    ! readelf -S "$T"/x/usr/bin/* "$T"/x/usr/lib/kscc/emulated/* "$T"/x/usr/lib/kscc/record/* | grep -F .debug_info || return 1
     (cd "$T/x" && dpkg-deb -I "$deb" md5sums | md5sum -c --quiet)
 }
 linted() { # nothing but the licence, which the sources do not state
@@ -172,7 +172,7 @@ tarball() {
     check "it unpacks" tar -xzf "$archive" -C "$place/first"
     mv "$place"/first/* "$place/here"
     local own="$place/here"
-    check "every library but the compiler's is its own" sh -c '! ldd "$1"/bin/kscc-core "$1"/bin/kscc-worker "$1"/lib/kscc/emulated/libcudart.so.13 |
+    check "every library but the compiler's is its own" sh -c '! ldd "$1"/bin/kscc-core "$1"/bin/kscc-worker "$1"/lib/kscc/emulated/libcudart.so.13 "$1"/lib/kscc/record/libkscc-record.so |
         awk "\$2 == \"=>\"" | grep -vF "$1/" | grep -vE "^\s*(lib(c|m|dl|rt|pthread|resolv|util|gcc_s|stdc\+\+)\.so|ld-linux)"' sh "$own"
     unit
     works "$own"
