@@ -16,6 +16,8 @@
 #define MAX_BYTES ((size_t)64 << 20) /* of all buffers: more is not tried for every candidate (harness/cases.c) */
 #define MAX_ALIGN 256
 #define LARGE     9007199254740992.0 /* 2^53: contracts compute in doubles */
+#define FEW       128 /* what the smallest integers hold */
+#define SPREAD    7
 
 /* A pointer argument. */
 struct argument {
@@ -24,7 +26,7 @@ struct argument {
     int64_t index, off_byte, bytes; /* which buffer, and the part of it */
     enum ks_dtype dtype;
     size_t members; /* elements that the pointee has; 1: it is an element */
-    bool written, structure;
+    bool read, written, structure;
 };
 
 struct draft {
@@ -40,7 +42,8 @@ struct draft {
     struct ks_sizes sizes; /* for people: integers that lengths and the grid are told by */
     bool free_sizes;       /* they may be smaller than in the recording */
     struct ks_str grid[3];
-    bool draws; /* some input of floating point is drawn */
+    bool draws;  /* some input of floating point is drawn */
+    bool varies; /* some contents differ between two calls */
 };
 
 static const char *text_of_param(const struct ks_param *p)
@@ -96,15 +99,16 @@ static bool find_dtype(const struct ks_type *pointee, struct argument *a)
     a->dtype = p->pointee;
     if (p->pointee_known)
         return true;
-    if (p->pointee_bytes < 4 || p->pointee_bytes % 4 != 0)
+    enum ks_dtype first = KS_DT_INT32, other = KS_DT_INT32;
+    bool alike = pointee && pointee->n_fields > 0;
+    for (size_t i = 0; alike && i < pointee->n_fields; i++)
+        alike = pointee->fields[i].type && ks_signature_dtype(pointee->fields[i].type, i ? &other : &first) && (i == 0 || other == first);
+    alike = alike && pointee->n_fields * ks_dtype_size(first) == p->pointee_bytes;
+    if (!alike && (p->pointee_bytes < 4 || p->pointee_bytes % 4 != 0))
         return false;
-    bool floats = pointee && pointee->n_fields > 0;
-    for (size_t i = 0; floats && i < pointee->n_fields; i++)
-        floats = pointee->fields[i].type && pointee->fields[i].type->kind == KS_TYPE_FLOAT;
-    floats = floats && pointee->n_fields * 4 == p->pointee_bytes;
-    a->structure = !floats;
-    a->dtype = floats ? KS_DT_FLOAT : KS_DT_INT32;
-    a->members = p->pointee_bytes / 4;
+    a->structure = !alike;
+    a->dtype = alike ? first : KS_DT_INT32;
+    a->members = p->pointee_bytes / ks_dtype_size(a->dtype);
     return true;
 }
 
@@ -152,6 +156,17 @@ static enum ks_code contents(const struct draft *d, const struct argument *a, co
     return KS_OK;
 }
 
+/* Whether the kernel's text reads there. */
+static bool is_read(const struct ks_kernel *k, const struct argument *a)
+{
+    for (size_t i = 0; i < k->n_accesses; i++) {
+        const struct ks_symbol *b = k->accesses[i].buffer;
+        if (k->accesses[i].is_read && (!b || ks_streq(b->name, a->param->name)))
+            return true;
+    }
+    return k->calls_unknown;
+}
+
 /* Whether the kernel writes there: it did, or its text does. */
 static enum ks_code find_written(const struct draft *d, struct argument *a, struct ks_err *err)
 {
@@ -179,24 +194,31 @@ struct range {
     bool finite, any;
 };
 
-static enum ks_code find_range(const struct draft *d, const struct argument *a, const char *when, struct range *ret,
-                               struct ks_err *err)
+/* Of what was there before; or of what the launch left there, as far as it changed it. */
+static enum ks_code find_range(const struct draft *d, const struct argument *a, bool changed, struct range *ret, struct ks_err *err)
 {
-    KS_AUTO_STR struct ks_str all = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str before = KS_STR_INIT, after = KS_STR_INIT;
     double squares = 0;
-    KS_TRY(contents(d, a, when, &all, err));
-    size_t size = ks_dtype_size(a->dtype), n = (size_t)a->bytes / size;
+    size_t size = ks_dtype_size(a->dtype), n = (size_t)a->bytes / size, counted = 0;
+    KS_TRY(contents(d, a, "before", &before, err));
+    if (changed)
+        KS_TRY(contents(d, a, "after", &after, err));
+    const char *from = before.data + a->off_byte, *to = changed ? after.data + a->off_byte : from;
     unsigned char *copy = ks_xmalloc(n * size + 1); /* aligned */
-    memcpy(copy, all.data + a->off_byte, n * size);
-    *ret = (struct range){.lo = INFINITY, .hi = -INFINITY, .finite = true, .any = n > 0};
+    memcpy(copy, to, n * size);
+    *ret = (struct range){.lo = INFINITY, .hi = -INFINITY, .finite = true};
     for (size_t i = 0; i < n; i++) {
+        if (changed && memcmp(from + i * size, to + i * size, size) == 0)
+            continue;
         double v = ks_element_double((uint32_t)a->dtype, copy, i);
         ret->finite &= isfinite(v) != 0;
         ret->lo = v < ret->lo ? v : ret->lo;
         ret->hi = v > ret->hi ? v : ret->hi;
         squares += v * v;
+        counted++;
     }
-    ret->rms = n ? sqrt(squares / (double)n) : 0;
+    ret->any = counted > 0;
+    ret->rms = counted ? sqrt(squares / (double)counted) : 0;
     free(copy);
     return KS_OK;
 }
@@ -205,13 +227,14 @@ static enum ks_code find_range(const struct draft *d, const struct argument *a, 
 static enum ks_code add_distribution(struct draft *d, const struct argument *a, struct ks_str *out, struct ks_err *err)
 {
     struct range r;
-    KS_TRY(find_range(d, a, "before", &r, err));
+    KS_TRY(find_range(d, a, false, &r, err));
     if (!r.any || a->structure)
         return KS_OK;
     if (ks_dtype_is_float(a->dtype)) {
         if (!r.finite && !a->written) /* the program's inputs hold NaN or infinities */
             return KS_OK;
-        d->draws = true;
+        d->draws |= a->read; /* what is only written decides nothing */
+        d->varies |= a->read;
         if (!r.finite || (r.lo == 0 && r.hi == 0)) { /* never written before, or cleared */
             ks_str_add(out, " ~ normal(0,1)");
             return KS_OK;
@@ -225,6 +248,11 @@ static enum ks_code add_distribution(struct draft *d, const struct argument *a, 
     } else {
         if (!(r.lo >= -LARGE && r.hi <= LARGE))
             return KS_OK;
+        if (a->written && r.lo == r.hi && !d->varies && fabs(r.lo) < FEW) { /* counters: from where they begin */
+            r.lo -= r.lo >= FEW - SPREAD ? SPREAD : 0;
+            r.hi = r.lo + SPREAD;
+        }
+        d->varies |= r.lo < r.hi;
         ks_str_add(out, " ~ int(");
     }
     ks_str_add_number(out, r.lo);
@@ -242,7 +270,7 @@ static enum ks_code add_tolerance(const struct draft *d, const struct argument *
     if (!a->written || !ks_dtype_is_float(a->dtype))
         return KS_OK;
     bool changed = ks_json_get(a->buffer, "after") && ks_json_get_bool(a->buffer, "after_kept", false);
-    KS_TRY(find_range(d, a, changed ? "after" : "before", &r, err));
+    KS_TRY(find_range(d, a, changed, &r, err));
     if (r.rms > 0 && isfinite(r.rms)) {
         ks_str_add(out, " atol=");
         ks_str_addf(out, "%.2g", atol[a->dtype] * r.rms);
@@ -401,6 +429,7 @@ static enum ks_code check_arguments(struct draft *d, struct ks_err *err)
                            text_of_param(a->param));
         if (bytes > MAX_BYTES)
             return ks_fail(err, KS_ERR_LIMIT, "its buffers have more than %zu MiB: record smaller sizes", MAX_BYTES >> 20);
+        a->read = is_read(d->call->kernel, a);
         KS_TRY(find_written(d, a, err));
         output |= a->written;
     }
@@ -421,9 +450,10 @@ static enum ks_code add_buffers(struct draft *d, struct ks_str *out, struct ks_e
     for (size_t i = 0; i < d->n_args; i++)
         if (ks_dtype_is_float(d->args[i].dtype))
             KS_TRY(add_buffer(d, &d->args[i], true, &floats, err));
-    for (size_t i = 0; i < d->n_args; i++)
-        if (!ks_dtype_is_float(d->args[i].dtype))
-            KS_TRY(add_buffer(d, &d->args[i], !d->draws || d->for_people, out, err));
+    for (int written = 0; written < 2; written++)
+        for (size_t i = 0; i < d->n_args; i++)
+            if (!ks_dtype_is_float(d->args[i].dtype) && d->args[i].written == (written == 1))
+                KS_TRY(add_buffer(d, &d->args[i], !d->draws || d->for_people, out, err));
     ks_str_add(out, ks_str_cstr(&floats));
     return KS_OK;
 }
@@ -479,8 +509,8 @@ static enum ks_code draft_call(const struct ks_unit *u, const struct ks_facts *f
     for (size_t i = 0; i < d->sig.n_params; i++) {
         if (!*text_of_param(&d->sig.params[i]))
             return ks_fail(err, KS_ERR_UNSUPPORTED, "parameter %zu has no name", i + 1);
-        if (d->sig.params[i].kind == KS_PARAM_POINTER)
-            KS_TRY(pointer_argument(d, i, err));
+        KS_AUTO_STR struct ks_str number = KS_STR_INIT;
+        KS_TRY(d->sig.params[i].kind == KS_PARAM_POINTER ? pointer_argument(d, i, err) : add_number(d, i, &number, err));
     }
     KS_TRY(check_arguments(d, err));
     find_sizes(d);

@@ -62,7 +62,7 @@ static bool int_dtype(const struct ks_type *t, enum ks_dtype *ret)
     return false;
 }
 
-static bool dtype_of(const struct ks_type *t, enum ks_dtype *ret)
+bool ks_signature_dtype(const struct ks_type *t, enum ks_dtype *ret)
 {
     switch (t->kind) {
     case KS_TYPE_HALF:
@@ -97,7 +97,7 @@ static struct ks_param param_of(const struct ks_symbol *s)
     const struct ks_type *t = s->type;
     struct ks_param p = {.name = s->name, .kind = t ? param_kind(t) : KS_PARAM_UNSUPPORTED, .spelling = t ? t->spelling : "?"};
     if (p.kind == KS_PARAM_POINTER && t->element) {
-        p.pointee_known = dtype_of(t->element, &p.pointee);
+        p.pointee_known = ks_signature_dtype(t->element, &p.pointee);
         p.pointee_bytes = t->element->size_bytes > 0 ? (size_t)t->element->size_bytes : 0;
         p.pointee_const = t->element->is_const;
     }

@@ -23,6 +23,9 @@ __global__ void together(int *p)
     cooperative_groups::this_grid().sync();
     p[threadIdx.x] = 7;
 }
+struct shade { unsigned char r, g; };
+__global__ void shades(const shade *s, float *y) { y[threadIdx.x] = s[threadIdx.x].r * 0.5f; }
+__global__ void count(int *n) { atomicAdd(n + threadIdx.x % 4, 3); }
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -40,6 +43,15 @@ int main(int argc, char **argv)
     cudaMemcpy(a, h, n * 4, cudaMemcpyHostToDevice);
     if (!strcmp(how, "folder") && chdir("/") != 0)
         return 9;
+    if (!strcmp(how, "kinds")) {
+        copy<<<1, 32>>>(pair{b, n, a});
+        int *counts;
+        cudaMalloc(&counts, 16);
+        cudaMemset(counts, 0, 16);
+        count<<<1, 32>>>(counts);
+        shades<<<1, 32>>>((const shade *)a, b);
+        return cudaDeviceSynchronize();
+    }
     for (int i = 0; i < many; i++)
         copy<<<(n + 255) / 256, 256>>>(pair{i % 2 ? a : b, n, i % 2 ? b : a});
     copy<<<8, 128, 64, s>>>(pair{b, n, a});
@@ -112,6 +124,34 @@ assert s["launches"] == 9 and s["copies"] == 2 and s["modelled"] and len(s["kern
 assert abs(sum(k["share"] for k in s["kernels"]) - 1) < 1e-9
 for k in s["kernels"]:
     assert abs(k["bound"] - 1 / (1 - k["share"])) < 1e-6 and abs(sum(x["weight"] for x in k["shapes"]) - 1) < 1e-9
+F
+# As a workload: what its kernels are tried with, and what is left out and why.
+record -o kinds -- ./p kinds
+expect_status 0
+run "$KSCC" contract p.cu --json --kscc-workload=kinds
+[ "$(grep -c "its module has the variable 'calls', of which original and candidate would have one each" err)" = 3 ] || fail "a variable of the module is overlooked"
+python3 - <<'F'
+import glob, json
+name, = glob.glob("kinds/process-*.jsonl")
+lines = [json.loads(l) for l in open(name)]
+for b in [b for l in lines for b in l.get("buffers", []) if b.get("name") == "calls"]: # a table of the compiler's instead
+    b["name"] = "__cudart_i2opi_f"
+    b.pop("after", b.pop("after_kept", None))
+open(name, "w").write("".join(json.dumps(l, separators=(",", ":")) + "\n" for l in lines))
+F
+run "$KSCC" contract p.cu --json --kscc-workload=kinds
+python3 - <<'F' || { fail "not the contracts that its launches suggest"; cat out; }
+import json, re
+j = json.load(open("out"))
+refused = {c["kernel"]: c.get("refused") for c in j["calls"]}
+assert refused["shades"] is None and refused["count"] is None, refused
+assert "'p' (pair) is neither a pointer nor a number" in refused["copy"], refused
+text = j["text"]
+# integers are varied where no other input is, counters from where they begin; an output alone is no input
+assert "in    s : uint8[2000,2] ~ int(" in text and "inout n : int32[4] ~ int(0,7)" in text, text
+# exact as what was written, not as what lies around it
+atol = float(re.search(r"inout y : float\[1000\].* atol=(\S+)", text)[1])
+assert 1e-4 < atol < 1e-2, atol
 F
 # Contents are there once.
 [ "$(ls rec/contents | wc -l)" = "$(ls rec/contents | sort -u | wc -l)" ] && [ "$(ls rec/contents/*.zst | wc -l)" -lt 20 ] || fail "contents are kept more than once"
