@@ -124,8 +124,14 @@ int main(int argc, char **argv)
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, count = argc > 3 ? strtoull(argv[3], NULL, 10) : 60;
     struct ks_emu_config c = {
         .arch = "sm_90a", .checks = KS_EMU_CHECK_ALL, .counters = true, .max_warp_insts = 20000, .n_threads = 2, .output = quiet};
-    if (argc < 2 || ks_file_read(argv[1], 64u << 20, &text, &err) != KS_OK || ks_emu_new(&c, &dev, &err) != KS_OK) {
+    if (argc < 2 || ks_file_read(argv[1], 64u << 20, &text, &err) != KS_OK) {
         printf("usage: %s FILE.ptx [first seed [count]]\n", argv[0]);
+        return 2;
+    }
+    if (strstr(ks_str_cstr(&text), ".target sm_100a"))
+        c.arch = "sm_100a";
+    if (ks_emu_new(&c, &dev, &err) != KS_OK) {
+        printf("cannot start: %s\n", err.message);
         return 2;
     }
     uint64_t loaded = 0;
@@ -142,7 +148,7 @@ int main(int argc, char **argv)
             ks_emu_module_unload(dev, m);
         }
         if (buffer)
-            drop(buffer);
+            (void)!ks_emu_mfree(dev, buffer, &err); /* a kernel may have freed it */
         ks_emu_findings_clear(dev);
         ks_emu_counters_clear(dev);
     }
