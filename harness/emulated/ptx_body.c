@@ -203,6 +203,11 @@ static enum ks_code parse_reg(struct ptx_parser *p)
     return ks_ptx_expect(p, ';');
 }
 
+static struct ptx_inlined *inlined_slot(struct ptx_parser *p, struct ptx_line place)
+{
+    return &p->inlined[(place.file * 0x9e3779b1u ^ place.line * 0x85ebca6bu) >> 16 & (PTX_INLINED - 1)];
+}
+
 /* .loc file line column [, function_name label [+ n], inlined_at file line column] */
 static enum ks_code parse_loc(struct ptx_parser *p)
 {
@@ -221,9 +226,16 @@ static enum ks_code parse_loc(struct ptx_parser *p)
             int64_t outer[3];
             for (int i = 0; i < 3; i++)
                 KS_TRY(ks_ptx_int(p, &outer[i]));
-            /* code of another file (a CUDA header) counts where the kernel's own file calls it */
-            if (p->func_file && (uint32_t)file != p->func_file && outer[1] > 0)
+            /* code of another file (a CUDA header) counts where the kernel's own file calls it, however deep that is: the
+             * directive of the place it is inlined at came before */
+            if (p->func_file && (uint32_t)file != p->func_file && outer[1] > 0) {
                 at = (struct ptx_line){(uint32_t)outer[0], (uint32_t)outer[1]};
+                const struct ptx_inlined *via = inlined_slot(p, at);
+                if (at.file != p->func_file && via->place.file == at.file && via->place.line == at.line)
+                    at = via->at;
+                struct ptx_line place = {(uint32_t)file, (uint32_t)line};
+                *inlined_slot(p, place) = (struct ptx_inlined){place, at};
+            }
         } else {
             ks_ptx_lex(&p->lx);
             if (ks_ptx_accept(p, '+'))

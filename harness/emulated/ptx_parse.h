@@ -27,6 +27,7 @@ struct ptx_names {
     KS_VEC(uint32_t) parent; /* of each scope; scope 0 is the function's own */
 };
 
+#define PTX_INLINED 1024
 struct ptx_parser {
     struct ptx_lexer lx;
     struct ptx_module *m;
@@ -36,6 +37,9 @@ struct ptx_parser {
     uint32_t scope;
     struct ptx_line loc;
     uint32_t func_file; /* file of the function's first .loc */
+    struct ptx_inlined {
+        struct ptx_line place, at; /* of code in another file; of the call in the function's own */
+    } inlined[PTX_INLINED];        /* by hash; a place that is overwritten counts where it is */
     KS_VEC(struct ptx_insn) insns;
     KS_VEC(struct ptx_reg) regs;
     KS_VEC(struct ptx_var *) vars;

@@ -351,6 +351,7 @@ static enum ks_code parse_func(struct ptx_parser *p, bool is_entry, bool is_exte
     p->scope = 0;
     p->loc = (struct ptx_line){0};
     p->func_file = 0;
+    memset(p->inlined, 0, sizeof(p->inlined));
     ks_ptx_names_release(&p->names);
     ks_ptx_names_init(&p->names);
     p->insns.n = p->regs.n = p->vars.n = p->tables.n = p->table_scope.n = p->table_labels.n = 0;

@@ -421,3 +421,18 @@ extern "C" __global__ void scatter(const int *in, int *out, int n)
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     out[i * 40503u & (n - 1)] = in[i * 2654435u & (n - 1)];
 }
+extern "C" __global__ void bad_branch(int *o, unsigned k) // two targets
+{
+    asm volatile("{\n"
+                 "targets: .branchtargets first, second;\n"
+                 "brx.idx %1, targets;\n"
+                 "first: st.global.u32 [%0], 1;\n"
+                 "bra over;\n"
+                 "second: st.global.u32 [%0], 2;\n"
+                 "over:\n"
+                 "}" ::"l"(o), "r"(k));
+}
+extern "C" __global__ void bad_texture(cudaTextureObject_t t, float *o)
+{
+    o[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x);
+}

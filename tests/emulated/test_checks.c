@@ -155,6 +155,11 @@ static void test_memory(void)
     expect("write_to", launch("write_to", 1, 32, 0, &a), KS_OK, NULL, NULL, NULL);
     expect("bad_free", launch("bad_free", 1, 1, 0, &a), KS_OK, NULL, NULL, NULL); /* a is an allocation, though the host's */
     expect("bad_free", launch("bad_free", 1, 1, 0, &a), KS_ERR_DEVICE, "bad-free", NULL, NULL);
+    uint64_t nothing = 12345;
+    for (unsigned k = 0; k < 3; k++)
+        expect("bad_branch", launch("bad_branch", 1, 1, 0, &o, &k), k < 2 ? KS_OK : KS_ERR_DEVICE, k < 2 ? NULL : "bad-branch",
+               NULL, NULL);
+    expect("bad_texture", launch("bad_texture", 1, 32, 0, &nothing, &o), KS_ERR_DEVICE, "bad-texture", "tex1Dfetch", NULL);
     expect("bad_call", launch("bad_call", 1, 1, 0, &null, &o), KS_ERR_DEVICE, "bad-call", "f(o)", NULL);
     drop(o);
 }
