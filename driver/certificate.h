@@ -48,6 +48,8 @@ KS_NODISCARD enum ks_code ks_finding_store(const struct ks_store *store, const s
 void ks_report_trials(const struct ks_store *store, const char *key, struct ks_str *out);
 /* Appends "1.23x modelled", or "1.23x [1.20, 1.26]" of a measurement, from a certificate's "speedup". */
 void ks_report_speedup(const struct ks_json *speedup, struct ks_str *out);
+/* Whether the end of a key's search is there, and cannot be read: the caller has tried. */
+bool ks_report_is_damaged(const struct ks_store *store, const char *key);
 /* Text report of a key from the files of its folder; works for unfinished searches too. */
 void ks_report_text(const struct ks_store *store, const char *key, struct ks_str *out);
 

@@ -63,6 +63,16 @@ static int print_junit_all(const struct ks_store *store, const struct ks_args *w
     return status;
 }
 
+/* Silence would look like a mistake. */
+static void say_none(const struct ks_store *store)
+{
+    KS_AUTO_ARGS struct ks_args keys;
+    struct ks_err err;
+    ks_args_init(&keys);
+    if (ks_store_keys(store, &keys, &err) == KS_OK && keys.n == 0)
+        printf("no search in '%s' yet\n", store->dir);
+}
+
 /* The page over all searches, in the store's folder. */
 static int write_index(const struct ks_store *store)
 {
@@ -106,6 +116,8 @@ int ks_cmd_report(char *const *argv)
     if (!ks_command_store(&s, &store))
         return 1;
     int status = xml ? print_junit_all(&store, &words) : ks_command_for_keys(&store, &words, json ? print_json : print_text);
+    if (words.n == 0 && !json && !xml && status == 0)
+        say_none(&store);
     if (all)
         status |= write_index(&store);
     ks_store_close(&store);

@@ -93,12 +93,16 @@ void ks_html_close(struct ks_html *h)
 
 void ks_html_attr(struct ks_html *h, const char *name, const char *value)
 {
-    must(xmlTextWriterWriteAttribute(h->writer, xml(name), xml(value)));
+    KS_AUTO_STR struct ks_str visible = KS_STR_INIT;
+    ks_str_add_visible(&visible, value, strlen(value));
+    must(xmlTextWriterWriteAttribute(h->writer, xml(name), xml(ks_str_cstr(&visible))));
 }
 
 void ks_html_text(struct ks_html *h, const char *text)
 {
-    must(xmlTextWriterWriteString(h->writer, xml(text)));
+    KS_AUTO_STR struct ks_str visible = KS_STR_INIT;
+    ks_str_add_visible(&visible, text, strlen(text));
+    must(xmlTextWriterWriteString(h->writer, xml(ks_str_cstr(&visible))));
 }
 
 void ks_html_textn(struct ks_html *h, const char *text, size_t len)

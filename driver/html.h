@@ -3,7 +3,7 @@
 
 /* Writes one HTML or XML document into memory (libxml2's text writer behind an opaque type): elements nest, text and attribute
  * values are escaped, every element but the void ones gets its end tag.  Attributes come right after ks_html_open(), before any
- * content. Memory exhaustion aborts, as everywhere; there are no other errors.
+ * content. Text is anybody's: what hides is spelled out (ks_str_add_visible), so the document is UTF-8 and legal XML. Memory exhaustion aborts, as everywhere; there are no other errors.
  *
  *     struct ks_html *h = ks_html_new("title", css);
  *     ks_html_open(h, "p");

@@ -1,6 +1,7 @@
 /* The text report of a key: read from the files of its folder alone, so that `kscc report` and the end of a search print the
  * same. */
 
+#include "base/file.h"
 #include "driver/certificate.h"
 #include "driver/trace_read.h"
 
@@ -115,6 +116,13 @@ static void report_proposal(struct report *r, const struct ks_json *event)
     ks_str_addf(r->out, "    edit: %s\n", ks_json_get_str(event, "transform", ""));
 }
 
+static void find_start(const struct ks_json *event, void *ctx)
+{
+    struct ks_json **start = ctx;
+    if (!*start && ks_streq(ks_json_get_str(event, "ev", ""), "start"))
+        *start = ks_json_copy(event);
+}
+
 static void report_event(const struct ks_json *event, void *ctx)
 {
     struct report *r = ctx;
@@ -168,17 +176,33 @@ static void report_points(const struct ks_json *certificate, struct ks_str *out)
         ks_str_addf(out, "  largest compared: %s\n", ks_json_get_str(largest, "shape", "?"));
 }
 
+bool ks_report_is_damaged(const struct ks_store *store, const char *key)
+{
+    KS_AUTO_STR struct ks_str certificate = KS_STR_INIT, outcome = KS_STR_INIT;
+    ks_store_path(store, key, KS_CERTIFICATE_FILE, &certificate);
+    ks_store_path(store, key, KS_OUTCOME_FILE, &outcome);
+    return ks_file_exists(ks_str_cstr(&certificate)) || ks_file_exists(ks_str_cstr(&outcome));
+}
+
 void ks_report_text(const struct ks_store *store, const char *key, struct ks_str *out)
 {
     KS_AUTO_JSON struct ks_json *certificate = ks_store_read_json(store, key, KS_CERTIFICATE_FILE);
     KS_AUTO_JSON struct ks_json *outcome = certificate ? NULL : ks_store_read_json(store, key, KS_OUTCOME_FILE);
-    const struct ks_json *j = certificate ? certificate : outcome;
+    KS_AUTO_JSON struct ks_json *start = NULL; /* all that is known while the search goes on */
+    if (!certificate && !outcome)
+        ks_store_each_line(store, key, KS_TRACE_FILE, find_start, &start);
+    const struct ks_json *j = certificate ? certificate : outcome ? outcome : start;
     const struct ks_json *speedup = ks_json_get(certificate, "speedup"), *device = ks_json_get(j, "device");
     bool modelled = ks_json_get_bool(device, "modelled", false);
     ks_str_addf(out, "unit    %s\nentry   %s\nkey     %s\n", ks_json_get_str(j, "unit", "?"), ks_json_get_str(j, "entry", "?"),
                 key);
-    ks_str_addf(out, "device  %s %s%s, toolkit %s\n", ks_json_get_str(device, "kind", "?"), ks_json_get_str(device, "arch", ""),
-                modelled ? " (times are modelled, not measured)" : "", ks_json_get_str(j, "toolkit", "?"));
+    ks_str_addf(out, "device  %s %s%s", ks_json_get_str(device, "name", ks_json_get_str(device, "kind", "?")),
+                ks_json_get_str(device, "arch", ""), modelled ? " (times are modelled, not measured)" : "");
+    if (ks_json_get(device, "driver"))
+        ks_str_addf(out, ", driver for CUDA %s", ks_json_get_str(device, "driver", ""));
+    if (j != start)
+        ks_str_addf(out, ", toolkit %s", ks_json_get_str(j, "toolkit", "?"));
+    ks_str_addc(out, '\n');
     const char *approved = certificate && ks_store_is_approved(store, key) ? ", approved" : "";
     if (certificate && modelled)
         ks_str_addf(out, "result  %.3fx, modelled%s\n", ks_json_get_num(speedup, "estimate", 0), approved);
@@ -187,7 +211,10 @@ void ks_report_text(const struct ks_store *store, const char *key, struct ks_str
                     ks_json_get_num(speedup, "lo", 0), ks_json_get_num(speedup, "hi", 0), approved);
     else
         ks_str_addf(out, "result  %s\n",
-                    outcome ? "no candidate passed the gate; the baseline is emitted" : "the search has not ended");
+                    outcome ? "no candidate passed the gate; the baseline is emitted"
+                    : ks_report_is_damaged(store, key)
+                        ? "damaged: what the search ended with cannot be read, and counts for nothing"
+                        : "the search has not ended");
     report_points(certificate, out);
     ks_str_add(out, "search  ");
     ks_report_trials(store, key, out);

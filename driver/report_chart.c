@@ -81,10 +81,13 @@ static void open_chart(struct ks_html *h, const char *title, double width, doubl
     ks_html_attr(h, "aria-label", title);
 }
 
-static void close_chart(struct ks_html *h)
+/* The caption is the page's text: it wraps where the drawing would shrink or scroll. */
+static void close_chart(struct ks_html *h, const char *caption)
 {
     ks_html_close(h);
     ks_html_close(h);
+    if (caption)
+        ks_html_leaf(h, "p", "caption", caption);
 }
 
 /* Ticks at 1, 2, 5 times powers of ten; at every power only when they would crowd. */
@@ -117,7 +120,7 @@ static void ticks(struct ks_html *h, const struct axis *a, bool vertical, double
 #define T_LEFT   52.0
 #define T_TOP    14.0
 #define T_BOTTOM 230.0
-#define T_HEIGHT 290.0
+#define T_HEIGHT 272.0
 #define T_LABEL  14.0 /* room for a question's number */
 
 struct trials_chart {
@@ -233,9 +236,7 @@ void ks_chart_trials(struct ks_html *h, const struct ks_json *report)
     draw_best(&c, trials);
     for (size_t i = 0; i < c.n; i++)
         draw_trial(&c, ks_json_at(trials, i));
-    label(h, "mid", (T_LEFT + WIDTH) / 2, T_HEIGHT - 4,
-          "trials in order; numbered lines: questions; crosses: refused before timing");
-    close_chart(h);
+    close_chart(h, "trials in order; numbered lines: questions; crosses: refused before timing");
 }
 
 /* ---- predicted against measured ------------------------------------------------------------------------------------- */
@@ -256,7 +257,7 @@ void ks_chart_predicted(struct ks_html *h, const struct ks_json *report)
     if (n == 0)
         return;
     struct axis x = axis(lo, hi, 52, 340), y = axis(lo, hi, 300, 12);
-    open_chart(h, "predicted against measured gain", 360, 350);
+    open_chart(h, "predicted against measured gain", 360, 324);
     ticks(h, &y, true, 52, 340);
     ticks(h, &x, false, 12, 300);
     line(h, "diagonal", 52, 300, 340, 12);
@@ -270,8 +271,7 @@ void ks_chart_predicted(struct ks_html *h, const struct ks_json *report)
                       m);
         ks_html_close(h);
     }
-    label(h, "mid", 196, 340, "gain over the best before: predicted across, measured up");
-    close_chart(h);
+    close_chart(h, "gain over the best before: predicted across, measured up");
 }
 
 /* ---- timing points against the roofline ----------------------------------------------------------------------------- */
@@ -348,7 +348,7 @@ void ks_chart_points(struct ks_html *h, const struct ks_json *report)
         draw_point(h, report, ks_json_at(points, i), P_ROW * (double)i, longest_ns);
         trial_strokes(h, ks_json_get(report, "trials"), i, P_ROW * (double)i + 24, longest_ns);
     }
-    close_chart(h);
+    close_chart(h, NULL);
 }
 
 /* ---- layers --------------------------------------------------------------------------------------------------------- */
@@ -388,5 +388,5 @@ void ks_chart_layers(struct ks_html *h, const struct ks_json *report)
         if (after)
             score_bar(h, "candidate", y + 15, layer_score(after, name));
     }
-    close_chart(h);
+    close_chart(h, NULL);
 }

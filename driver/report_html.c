@@ -1,6 +1,7 @@
 #include "driver/report_html.h"
 
 #include "driver/report_chart.h"
+#include "driver/report_parts.h"
 #include "driver/roofline.h"
 
 #include <string.h>
@@ -31,6 +32,10 @@ static const char css[] =
     "svg .good{fill:var(--good)}svg .plain{fill:var(--ref)}svg .refused{fill:none;stroke:var(--bad);stroke-width:1.6}"
     "svg .reference{fill:var(--ref)}svg .candidate{fill:var(--good)}svg .stroke{stroke:var(--accent);opacity:.45}"
     "svg .roof{stroke:var(--bad);stroke-width:2}svg .roofname{fill:var(--bad)}"
+    ".caption{color:var(--dim);font-size:12.5px;margin:2px 0 8px}.above td{border-bottom:0;padding-bottom:0}"
+    /* as wide as the window where the table is wider */
+    ".below{position:sticky;left:0;max-width:min(960px,calc(100vw - 40px));overflow-wrap:anywhere}"
+    ".pairs td:first-child{width:13em}"
     "table{border-collapse:collapse;width:100%;font-size:13.5px}th,td{text-align:left;padding:4px 8px;border-bottom:1px solid "
     "var(--rule);vertical-align:top}th{color:var(--dim);font-weight:600}td.num{white-space:nowrap;font-variant-numeric:tabular-"
     "nums}"
@@ -55,10 +60,10 @@ static void add_speedup(const struct ks_json *j, const char *estimate, const cha
     }
     ks_str_addf(out, "%.3gx", v);
     if (ks_json_get_num(j, lo, 0) > 0 && ks_json_get_num(j, hi, 0) > ks_json_get_num(j, lo, 0))
-        ks_str_addf(out, " [%.4g, %.4g]", ks_json_get_num(j, lo, 0), ks_json_get_num(j, hi, 0));
+        ks_str_addf(out, " [%#.4g, %#.4g]", ks_json_get_num(j, lo, 0), ks_json_get_num(j, hi, 0));
 }
 
-static void cell_speedup(struct ks_html *h, const struct ks_json *j)
+void ks_part_speedup(struct ks_html *h, const struct ks_json *j)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
     add_speedup(j, "speedup", "speedup_lo", "speedup_hi", &text);
@@ -68,8 +73,9 @@ static void cell_speedup(struct ks_html *h, const struct ks_json *j)
 static void cell_time(struct ks_html *h, double ns)
 {
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    ks_report_time(ns, &text);
-    ks_html_leaf(h, "td", "num", ks_str_cstr(&text));
+    if (ns > 0)
+        ks_report_time(ns, &text);
+    ks_html_leaf(h, "td", "num", ns > 0 ? ks_str_cstr(&text) : "-");
 }
 
 static void fact(struct ks_html *h, const char *name, const char *value)
@@ -80,7 +86,7 @@ static void fact(struct ks_html *h, const char *name, const char *value)
     ks_html_close(h);
 }
 
-static void heads(struct ks_html *h, const char *const *names)
+void ks_part_heads(struct ks_html *h, const char *const *names)
 {
     ks_html_begin(h, "div", "scroll");
     ks_html_open(h, "table");
@@ -90,14 +96,13 @@ static void heads(struct ks_html *h, const char *const *names)
     ks_html_close(h);
 }
 
-static void end_table(struct ks_html *h)
+void ks_part_end_table(struct ks_html *h)
 {
     ks_html_close(h);
     ks_html_close(h);
 }
 
-/* A long list starts folded; returns whether it did, for end_fold(). */
-static bool fold(struct ks_html *h, size_t n, const char *what)
+bool ks_part_fold(struct ks_html *h, size_t n, const char *what)
 {
     if (n <= OPEN_ROWS)
         return false;
@@ -106,7 +111,7 @@ static bool fold(struct ks_html *h, size_t n, const char *what)
     return true;
 }
 
-static void end_fold(struct ks_html *h, bool folded)
+void ks_part_end_fold(struct ks_html *h, bool folded)
 {
     if (folded)
         ks_html_close(h);
@@ -119,6 +124,8 @@ static const char *result_text(const struct ks_json *r)
     const char *state = ks_json_get_str(r, "state", "");
     if (strcmp(state, "no gain") == 0)
         return "no candidate passed the gate; the baseline is emitted";
+    if (strcmp(state, "damaged") == 0)
+        return "what the search ended with cannot be read, and counts for nothing";
     if (strcmp(state, "unfinished") == 0)
         return "the search has not ended";
     return ks_json_get_bool(r, "modelled", false) ? "modelled speed-up" : "speed-up, T_reference / T_kernel, 95 % interval";
@@ -139,11 +146,15 @@ static void head(struct ks_html *h, const struct ks_json *r)
     ks_html_textf(h, "%s in %s", ks_json_get_str(r, "entry", "?"), ks_json_get_str(r, "unit", "?"));
     ks_html_leaf(h, "span", "badge", ks_json_get_str(r, "state", "?"));
     ks_html_close(h);
-    ks_html_leaff(h, "p", "dim", "%s %s%s; toolkit %s; agent %s; ended by %s",
-                  ks_json_get_str(device, "name", ks_json_get_str(device, "kind", "?")), ks_json_get_str(device, "arch", ""),
-                  ks_json_get_bool(r, "modelled", false) ? ", times are modelled, not measured" : "",
-                  ks_json_get_str(r, "toolkit", "?"), ks_json_get_str(r, "agent", "?"),
-                  ks_json_get_str(r, "stopped_by", "nothing yet"));
+    ks_str_addf(&text, "%s %s%s", ks_json_get_str(device, "name", ks_json_get_str(device, "kind", "?")),
+                ks_json_get_str(device, "arch", ""),
+                ks_json_get_bool(r, "modelled", false) ? ", times are modelled, not measured" : "");
+    if (ks_json_get(r, "toolkit"))
+        ks_str_addf(&text, "; toolkit %s", ks_json_get_str(r, "toolkit", ""));
+    ks_str_addf(&text, "; agent %s; ended by %s", ks_json_get_str(r, "agent", "?"),
+                ks_json_get_str(r, "stopped_by", "nothing yet"));
+    ks_html_leaf(h, "p", "dim", ks_str_cstr(&text));
+    ks_str_clear(&text);
     ks_html_leaff(h, "p", "dim mono", "%s", ks_json_get_str(r, "key", ""));
     ks_html_begin(h, "div", "facts");
     add_speedup(ks_json_get(r, "speedup"), "estimate", "lo", "hi", &text);
@@ -166,32 +177,36 @@ static void head(struct ks_html *h, const struct ks_json *r)
 
 static void points_table(struct ks_html *h, const struct ks_json *r)
 {
-    static const char *const names[] = {"shape", "original", "result", "speed-up", "pairs", NULL};
+    static const char *const modelled[] = {"shape", "original", "result", "speed-up", NULL};
+    static const char *const measured[] = {"shape", "original",          "result",          "speed-up",
+                                           "pairs", "original, warm L2", "result, warm L2", NULL};
     const struct ks_json *points = ks_json_get(r, "points");
-    heads(h, names);
+    const char *const *names = ks_json_get_bool(r, "modelled", false) ? modelled : measured;
+    ks_part_heads(h, names);
     for (size_t i = 0; i < ks_json_len(points); i++) {
         const struct ks_json *p = ks_json_at(points, i);
         ks_html_open(h, "tr");
         ks_html_leaf(h, "td", "mono", ks_json_get_str(p, "shape", "?"));
         cell_time(h, ks_json_get_num(p, "reference_ns", 0));
         cell_time(h, ks_json_get_num(p, "candidate_ns", 0));
-        cell_speedup(h, p);
-        if (ks_json_get_i64(p, "n_pairs", 0) > 0)
+        ks_part_speedup(h, p);
+        if (names == measured) {
             ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(p, "n_pairs", 0));
-        else
-            ks_html_leaf(h, "td", "num", "-");
+            cell_time(h, ks_json_get_num(p, "warm_reference_ns", 0));
+            cell_time(h, ks_json_get_num(p, "warm_candidate_ns", 0));
+        }
         ks_html_close(h);
     }
-    end_table(h);
+    ks_part_end_table(h);
 }
 
 static void questions_table(struct ks_html *h, const struct ks_json *r)
 {
     static const char *const names[] = {"", "before trial", "because of", "layer", "question", NULL};
     const struct ks_json *questions = ks_json_get(r, "questions");
-    bool folded = fold(h, ks_json_len(questions), "questions");
+    bool folded = ks_part_fold(h, ks_json_len(questions), "questions");
     ks_html_begin(h, "div", "questions");
-    heads(h, names);
+    ks_part_heads(h, names);
     for (size_t i = 0; i < ks_json_len(questions); i++) {
         const struct ks_json *q = ks_json_at(questions, i);
         ks_html_open(h, "tr");
@@ -202,76 +217,9 @@ static void questions_table(struct ks_html *h, const struct ks_json *r)
         ks_html_leaf(h, "td", NULL, ks_json_get_str(q, "text", ""));
         ks_html_close(h);
     }
-    end_table(h);
+    ks_part_end_table(h);
     ks_html_close(h);
-    end_fold(h, folded);
-}
-
-/* One cell for each gate of the trial, named in the first row. */
-static void gate_cells(struct ks_html *h, const struct ks_json *gates, bool names)
-{
-    for (size_t i = 0; i < ks_json_len(gates); i++) {
-        const struct ks_json *g = ks_json_at(gates, i);
-        const char *state = ks_json_str(g) ? ks_json_str(g) : "";
-        if (names)
-            ks_html_leaf(h, "th", NULL, ks_json_key(g));
-        else
-            ks_html_leaf(h, "td", state, strcmp(state, "skipped") == 0 ? "-" : state);
-    }
-}
-
-/* What the constants of the built code had the gates try (docs/HARNESS.md). */
-static void named_sizes(struct ks_html *h, const struct ks_json *sizes)
-{
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    for (size_t i = 0; i < ks_json_len(sizes); i++) {
-        const struct ks_json *kind = ks_json_at(sizes, i);
-        if (ks_json_get(kind, "found"))
-            ks_str_addf(&text, "%s%s: %lld found, %lld call%s", text.len ? "; " : "", ks_json_key(kind),
-                        (long long)ks_json_get_i64(kind, "found", 0), (long long)ks_json_get_i64(kind, "tried", 0),
-                        ks_plural_s(ks_json_get_i64(kind, "tried", 0)));
-    }
-    if (!text.len)
-        return;
-    ks_html_open(h, "details");
-    ks_html_leaf(h, "summary", NULL, "sizes that its code led to");
-    ks_html_leaf(h, "div", "dim", ks_str_cstr(&text));
-    ks_html_close(h);
-}
-
-static void gate_row(struct ks_html *h, const char *what, const struct ks_json *t)
-{
-    ks_html_open(h, "tr");
-    ks_html_leaff(h, "td", "num", "%s%lld", what, (long long)ks_json_get_i64(t, "n", 0));
-    ks_html_open(h, "td");
-    ks_html_leaf(h, "span", "mono", ks_json_get_str(t, "transform", ""));
-    if (ks_json_get(t, "reason"))
-        ks_html_leaf(h, "div", "fail", ks_json_get_str(t, "reason", ""));
-    named_sizes(h, ks_json_get(t, "named_sizes"));
-    ks_html_close(h);
-    cell_speedup(h, t);
-    gate_cells(h, ks_json_get(t, "gates"), false);
-    ks_html_close(h);
-}
-
-static void gates_table(struct ks_html *h, const struct ks_json *r)
-{
-    const struct ks_json *trials = ks_json_get(r, "trials"), *confirmations = ks_json_get(r, "confirmations");
-    bool folded = fold(h, ks_json_len(trials), "trials");
-    ks_html_begin(h, "div", "scroll");
-    ks_html_open(h, "table");
-    ks_html_open(h, "tr");
-    ks_html_leaf(h, "th", NULL, "trial");
-    ks_html_leaf(h, "th", NULL, "edit");
-    ks_html_leaf(h, "th", NULL, "speed-up");
-    gate_cells(h, ks_json_get(ks_json_at(trials, 0), "gates"), true);
-    ks_html_close(h);
-    for (size_t i = 0; i < ks_json_len(trials); i++)
-        gate_row(h, "", ks_json_at(trials, i));
-    for (size_t i = 0; i < ks_json_len(confirmations); i++)
-        gate_row(h, "confirmation ", ks_json_at(confirmations, i));
-    end_table(h);
-    end_fold(h, folded);
+    ks_part_end_fold(h, folded);
 }
 
 static void statements(struct ks_html *h, const struct ks_json *r)
@@ -280,7 +228,7 @@ static void statements(struct ks_html *h, const struct ks_json *r)
     const struct ks_json *trials = ks_json_get(r, "trials");
     ks_html_open(h, "details");
     ks_html_leaf(h, "summary", NULL, "what was stated before each trial");
-    heads(h, names);
+    ks_part_heads(h, names);
     for (size_t i = 0; i < ks_json_len(trials); i++) {
         const struct ks_json *t = ks_json_at(trials, i);
         ks_html_open(h, "tr");
@@ -294,7 +242,7 @@ static void statements(struct ks_html *h, const struct ks_json *r)
             ks_html_leaf(h, "td", "num", "-");
         ks_html_close(h);
     }
-    end_table(h);
+    ks_part_end_table(h);
     ks_html_close(h);
 }
 
@@ -312,10 +260,31 @@ static void conversation(struct ks_html *h, const struct ks_json *r)
         ks_json_print_pretty(e, &text);
         ks_html_open(h, "details");
         ks_html_leaff(h, "summary", NULL, "%s %s", ks_json_get_str(e, "ev", "?"),
-                      ks_json_get_str(e, "role", ks_json_get_str(e, "name", "")));
+                      ks_json_get_str(e, "role", ks_json_get_str(e, "tool", ks_json_get_str(e, "name", ""))));
         ks_html_leaf(h, "pre", NULL, ks_str_cstr(&text));
         ks_html_close(h);
     }
+    ks_html_close(h);
+}
+
+/* Numbers of the spend under the names that a person has for them; what an agent counts besides keeps its name. */
+static void spend_row(struct ks_html *h, const char *name, bool seconds, double v)
+{
+    static const char *const words[][2] = {{"wall_s", "trials, from beginning to verdict"},
+                                           {"build_s", "of it building"},
+                                           {"tools_s", "of it under the sanitizer's tools"},
+                                           {"device_s", "GPU at work for both versions"},
+                                           {"input_tokens", "input tokens"},
+                                           {"output_tokens", "output tokens"}};
+    ks_html_open(h, "tr");
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strcmp(name, words[i][0]) == 0)
+            name = words[i][1];
+    ks_html_leaf(h, "td", NULL, name);
+    if (seconds)
+        ks_html_leaff(h, "td", "num", v < 0.01 ? "< 0.01 s" : "%.2f s", v);
+    else
+        ks_html_leaff(h, "td", "num", "%.10g", v);
     ks_html_close(h);
 }
 
@@ -324,22 +293,16 @@ static void spend_table(struct ks_html *h, const struct ks_json *r)
     const struct ks_json *spend = ks_json_get(r, "spend"), *gates = ks_json_get(spend, "gates_s");
     ks_html_begin(h, "div", "scroll");
     ks_html_open(h, "table");
-    for (size_t i = 0; i < ks_json_len(spend); i++) {
-        const struct ks_json *m = ks_json_at(spend, i);
-        if (!ks_json_is_number(m))
-            continue;
-        ks_html_open(h, "tr");
-        ks_html_leaf(h, "td", NULL, ks_json_key(m));
-        ks_html_leaff(h, "td", "num", "%.6g", ks_json_num(m, 0));
-        ks_html_close(h);
-    }
+    for (size_t i = 0; i < ks_json_len(spend); i++)
+        if (ks_json_is_number(ks_json_at(spend, i)))
+            spend_row(h, ks_json_key(ks_json_at(spend, i)), ks_str_ends(ks_json_key(ks_json_at(spend, i)), "_s"),
+                      ks_json_num(ks_json_at(spend, i), 0));
     for (size_t i = 0; i < ks_json_len(gates); i++) {
-        ks_html_open(h, "tr");
-        ks_html_leaff(h, "td", NULL, "gate %s, s", ks_json_key(ks_json_at(gates, i)));
-        ks_html_leaff(h, "td", "num", "%.6g", ks_json_num(ks_json_at(gates, i), 0));
-        ks_html_close(h);
+        KS_AUTO_STR struct ks_str name = KS_STR_INIT;
+        ks_str_addf(&name, "gate %s", ks_json_key(ks_json_at(gates, i)));
+        spend_row(h, ks_str_cstr(&name), true, ks_json_num(ks_json_at(gates, i), 0));
     }
-    end_table(h);
+    ks_part_end_table(h);
 }
 
 /* ---- pages ---------------------------------------------------------------------------------------------------------- */
@@ -355,7 +318,7 @@ static void trials_part(struct ks_html *h, const struct ks_json *r)
     ks_chart_predicted(h, r);
     statements(h, r);
     ks_html_leaf(h, "h2", NULL, "Gates");
-    gates_table(h, r);
+    ks_report_gates(h, r);
 }
 
 void ks_report_html(const struct ks_json *report, struct ks_str *out)
@@ -379,6 +342,7 @@ void ks_report_html(const struct ks_json *report, struct ks_str *out)
         ks_report_diff(h, ks_json_get_str(report, "diff", ""));
     }
     conversation(h, report);
+    ks_report_device(h, ks_json_get(report, "device"));
     ks_html_leaf(h, "h2", NULL, "Spent");
     spend_table(h, report);
     ks_html_finish(h, out);
@@ -389,7 +353,7 @@ void ks_report_index_html(const struct ks_json *reports, struct ks_str *out)
     static const char *const names[] = {"unit", "entry", "device", "result", "state", "trials", NULL};
     struct ks_html *h = ks_html_new("kscc: results of a store", css);
     ks_html_leaff(h, "h1", NULL, "%zu search%s", ks_json_len(reports), ks_json_len(reports) == 1 ? "" : "es");
-    heads(h, names);
+    ks_part_heads(h, names);
     for (size_t i = 0; i < ks_json_len(reports); i++) {
         const struct ks_json *r = ks_json_at(reports, i), *device = ks_json_get(r, "device");
         KS_AUTO_STR struct ks_str speedup = KS_STR_INIT;
@@ -408,6 +372,6 @@ void ks_report_index_html(const struct ks_json *reports, struct ks_str *out)
         ks_html_leaff(h, "td", "num", "%lld", (long long)ks_json_get_i64(ks_json_get(r, "spend"), "trials", 0));
         ks_html_close(h);
     }
-    end_table(h);
+    ks_part_end_table(h);
     ks_html_finish(h, out);
 }

@@ -40,7 +40,13 @@ static void add_question(struct builder *b, const struct ks_json *event)
 static void add_gates(struct ks_json *to, const struct ks_json *verdict)
 {
     const struct ks_json *gates = ks_json_get(verdict, "gates");
-    struct ks_json *states = ks_json_object();
+    struct ks_json *states = ks_json_object(), *all = ks_json_object();
+    static const char *const detailed[] = {"numerics", "safety", "resources", "time"};
+    for (size_t i = 0; i < sizeof(detailed) / sizeof(*detailed); i++) {
+        const struct ks_json *details = ks_json_get(ks_json_get(gates, detailed[i]), "details");
+        if (details)
+            ks_json_set(all, detailed[i], ks_json_copy(details));
+    }
     for (size_t i = 0; i < ks_json_len(gates); i++) {
         const struct ks_json *g = ks_json_at(gates, i);
         const char *state = ks_json_get_str(g, "state", "");
@@ -53,6 +59,7 @@ static void add_gates(struct ks_json *to, const struct ks_json *verdict)
         }
     }
     ks_json_set(to, "gates", states);
+    ks_json_set(to, "details", all);
 }
 
 static void add_verdict(struct builder *b, const struct ks_json *event)
@@ -74,8 +81,8 @@ static void add_verdict(struct builder *b, const struct ks_json *event)
         b->best = best ? speedup : b->best;
     }
     copy_all(t, verdict, judged);
-    copy(t, ks_json_get(ks_json_get(ks_json_get(verdict, "gates"), "numerics"), "details"), "named_sizes");
     add_gates(t, verdict);
+    copy(t, ks_json_get(ks_json_get(t, "details"), "numerics"), "named_sizes");
     ks_json_push(confirm ? b->confirmations : b->trials, t);
 }
 
@@ -92,6 +99,16 @@ static void add_layers(struct builder *b, const struct ks_json *event)
     ks_json_set(b->layers, ks_json_get(b->layers, "before") ? "after" : "before", list);
 }
 
+/* What a certificate or an outcome would say: there is none yet while the search goes on. */
+static void add_start(struct ks_json *report, const struct ks_json *event)
+{
+    static const char *const names[] = {"unit", "entry", "agent", "device"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!ks_json_get(report, names[i]))
+            copy(report, event, names[i]);
+    ks_json_set_bool(report, "modelled", ks_json_get_bool(ks_json_get(report, "device"), "modelled", false));
+}
+
 static void add_event(struct builder *b, const struct ks_json *event)
 {
     const char *ev = ks_json_get_str(event, "ev", "");
@@ -106,7 +123,9 @@ static void add_event(struct builder *b, const struct ks_json *event)
         add_layers(b, event);
     } else if (strcmp(ev, "profile") == 0) {
         copy(b->report, ks_json_get(event, "profile"), "roofline");
-    } else if (strcmp(ev, "start") != 0 && strcmp(ev, "end") != 0) {
+    } else if (strcmp(ev, "start") == 0) {
+        add_start(b->report, event);
+    } else if (strcmp(ev, "end") != 0) {
         ks_json_push(b->conversation, ks_json_copy(event));
     }
 }
@@ -160,7 +179,9 @@ static const char *state_of(const struct ks_store *store, const char *key, const
 {
     if (certificate)
         return ks_store_is_approved(store, key) ? "approved" : "certified";
-    return outcome ? "no gain" : "unfinished";
+    if (outcome)
+        return "no gain";
+    return ks_report_is_damaged(store, key) ? "damaged" : "unfinished";
 }
 
 static void add_result(struct ks_json *r, const struct ks_store *store, const char *key)

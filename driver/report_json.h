@@ -6,14 +6,14 @@
  * shows.
  *
  *   schema 1, key, unit, entry, kscc, toolkit, flags, agent, device
- *   state      "approved", "certified", "no gain", "unfinished"
+ *   state      "approved", "certified", "no gain", "unfinished"; "damaged": there is a certificate or an outcome that cannot be read
  *   modelled   times come from the emulated device's model
  *   speedup    {estimate, lo, hi}, of the confirmation; absent without a certificate
  *   points     the confirmation's timing points: shape, reference_ns, candidate_ns, speedup, speedup_lo, speedup_hi, roofline_ns
  *   roofline   where the original stands under its device's roofline (harness/roofline.h); absent where no ceilings are known
  *   questions  [{n, before_trial, point, layer, id, text}]
  *   trials     [{n, question, agent, layer, hypothesis, predicted, transform, outcome, speedup, speedup_lo, speedup_hi, gain, best,
- *              gate, reason, gates: {name: state}, points}]
+ *              gate, reason, gates: {name: state}, details: {name: what the gate saw}, points}]
  *              question: its n, 0 before the first; gain: over the best text before it, to compare with predicted; best: the
  *              fastest so far; gate: the one that failed
  *   confirmations  the same members, of the repeated judgements at the end

@@ -190,9 +190,10 @@ struct ks_json *ks_store_read_json(const struct ks_store *s, const char *key, co
 
 void ks_store_each_line(const struct ks_store *s, const char *key, const char *name, ks_store_line_fn *visit, void *ctx)
 {
-    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT, part = KS_STR_INIT;
     struct ks_err err;
-    if (ks_store_read(s, key, name, &text, &err) != KS_OK)
+    ks_str_addf(&part, "%s.part", name);
+    if (ks_store_read(s, key, name, &text, &err) != KS_OK && ks_store_read(s, key, ks_str_cstr(&part), &text, &err) != KS_OK)
         return;
     for (const char *p = ks_str_cstr(&text), *end; (end = strchr(p, '\n')); p = end + 1) {
         KS_AUTO_JSON struct ks_json *line = NULL;

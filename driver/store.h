@@ -50,7 +50,8 @@ KS_NODISCARD enum ks_code ks_store_read(const struct ks_store *s, const char *ke
                                         struct ks_err *err);
 /* NULL when the file is not there or holds no JSON; the caller frees. */
 struct ks_json *ks_store_read_json(const struct ks_store *s, const char *key, const char *name);
-/* Calls visit for every whole line of a file of JSON lines, in order; lines that are none are left out. */
+/* Calls visit for every whole line of a file of JSON lines, in order; lines that are none are left out.  Of a search that is going
+ * on, or was killed, there is "name.part" instead. */
 typedef void ks_store_line_fn(const struct ks_json *line, void *ctx);
 void ks_store_each_line(const struct ks_store *s, const char *key, const char *name, ks_store_line_fn *visit, void *ctx);
 

@@ -8,6 +8,7 @@ run() { "$@" >out 2>err </dev/null; status=$?; }
 expect_status() { [ "$status" = "$1" ] || { fail "status $status, expected $1"; sed 's/^/  stderr: /' err | tail -20; }; }
 expect_err() { grep -qF -- "$1" err || { fail "stderr lacks: $1"; sed 's/^/  stderr: /' err | tail -20; }; }
 expect_no_err() { if grep -qF -- "$1" err; then fail "stderr has: $1"; sed 's/^/  stderr: /' err | tail -20; fi; }
+expect_out() { grep -qF -- "$1" out || { fail "stdout lacks: $1"; head -20 out; }; }
 expect_out_empty() { [ ! -s out ] || { fail "stdout is not empty"; head -5 out; }; }
 expect_file() { [ -s "$1" ] || fail "no file $1"; }
 expect_no_file() { [ ! -e "$1" ] || fail "there is a file $1"; }

@@ -17,7 +17,7 @@ for case in "$SRC"/tests/cli/cases/*.sh; do
   name=$(basename "$case" .sh)
   [[ $name =~ $PATTERN ]] || continue
   mkdir -p "$T/$name"
-  if (cd "$T/$name" && bash -u -c ". '$SRC/tests/cli/lib.sh'; . '$case'; exit \$check_failures") >"$T/$name.log" 2>&1; then
+  if (cd "$T/$name" && bash -u -c ". '$SRC/tests/cli/lib.sh'; . '$case'; exit \$check_failures") >"$T/$name.log" 2>&1 && ! grep -q 'expect_[a-z_]*: command not found' "$T/$name.log"; then
     passed=$((passed + 1))
     if grep -q '^SKIP' "$T/$name.log"; then skipped=$((skipped + 1)); echo "$name: $(grep -m1 '^SKIP' "$T/$name.log")"; fi
   else
