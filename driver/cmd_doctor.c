@@ -281,7 +281,10 @@ int ks_cmd_doctor(char *const *argv)
         ks_json_set(all, "findings", findings);
         ks_command_print(all);
     } else {
-        printf("%d of what kscc needs %s missing\n", n_missing, n_missing == 1 ? "is" : "are");
+        if (n_missing == 0)
+            puts("nothing that kscc needs is missing");
+        else
+            printf("%d of what kscc needs %s missing\n", n_missing, n_missing == 1 ? "is" : "are");
     }
     return n_missing ? 1 : 0;
 }

@@ -129,12 +129,76 @@ static void add_commands(struct ks_str *out)
         ks_str_addf(out, " %s", ks_commands[i].name);
 }
 
+static bool in_list(const char *list, const char *word, size_t len)
+{
+    for (const char *p = list; (p = strchr(p, ' ')); p++)
+        if (strncmp(p + 1, word, len) == 0 && (p[1 + len] == ' ' || p[1 + len] == '\0'))
+            return true;
+    return false;
+}
+
+/* A command's own words, each once and behind a blank, as its usage has them: options, up to the "=", or else verbs: what stands
+ * first, in a bracket or behind a bar, in small letters. */
+static void add_own(const struct ks_command *c, bool options, struct ks_str *out)
+{
+    KS_AUTO_STR struct ks_str list = KS_STR_INIT;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    const char *first = c->usage + strlen(c->name);
+    for (const char *p = first; *p; p++) {
+        size_t n = 0;
+        if (options && strncmp(p, "--", 2) == 0 && !strchr(letters, p[-1])) {
+            n = 2 + strspn(p + 2, "abcdefghijklmnopqrstuvwxyz-");
+            n = n == 2 ? 0 : n + (p[n] == '=' || strncmp(p + n, "[=", 2) == 0);
+        } else if (!options && (p - 1 == first || p[-1] == '[' || (p[-1] == ' ' && p[-2] == '|'))) {
+            n = strspn(p, letters);
+            n = n > 0 && strchr(" ]", p[n]) && strncmp(p, "nvcc ", n + 1) != 0 ? n : 0;
+        }
+        if (n && !in_list(ks_str_cstr(&list), p, n)) {
+            ks_str_addf(&list, " %.*s", (int)n, p);
+            if (p[n - 1] == '[') /* "--ask[=LAYER]": with and without */
+                list.data[list.len - 1] = '=';
+        }
+    }
+    ks_str_add(out, ks_str_cstr(&list));
+}
+
+/* What stands behind these two is no word of a usage. */
+static void add_verbs(const struct ks_command *c, const char *ids, struct ks_str *out)
+{
+    add_own(c, false, out);
+    if (strcmp(c->name, "help") == 0)
+        add_commands(out);
+    if (strcmp(c->name, "explain") == 0)
+        ks_str_addf(out, " %s", ids);
+}
+
+static bool takes_nvcc_options(const struct ks_command *c)
+{
+    return strstr(c->usage, "nvcc options");
+}
+
+static void bash_commands(struct ks_str *out)
+{
+    ks_str_add(out, "    local typed flags= verbs= all=1\n    read -ra typed <<<\"$line\"\n    case ${typed[1]-} in\n");
+    for (size_t i = 0; i < ks_n_commands; i++) {
+        const struct ks_command *c = &ks_commands[i];
+        ks_str_addf(out, "    %s) flags=\"", c->name);
+        add_own(c, true, out);
+        ks_str_add(out, "\" verbs=\"");
+        add_verbs(c, "$(\"${typed[0]}\" explain 2>/dev/null)", out);
+        ks_str_addf(out, "\"%s;;\n", takes_nvcc_options(c) ? "" : " all=");
+    }
+    ks_str_add(out, "    esac\n");
+}
+
 static void bash(struct ks_str *out)
 {
     ks_str_add(out, "# bash completion for kscc; made by 'kscc help --completion=bash'\n_kscc() {\n"
                     "    local line=${COMP_LINE:0:COMP_POINT} cur head=\n    cur=${line##*[[:space:]]}\n"
                     "    # bash splits words at '=': what stands before it must not be repeated\n"
-                    "    if [[ $cur == *=* && $COMP_WORDBREAKS == *=* ]]; then head=${cur%%=*}=; fi\n    case $cur in\n");
+                    "    if [[ $cur == *=* && $COMP_WORDBREAKS == *=* ]]; then head=${cur%%=*}=; fi\n");
+    bash_commands(out);
+    ks_str_add(out, "    case $cur in\n");
     for (size_t i = 0; i < ks_n_options; i++) {
         const struct ks_option *o = &ks_options[i];
         if (*o->allowed) {
@@ -145,13 +209,16 @@ static void bash(struct ks_str *out)
             ks_str_addf(out, "    %s=*) COMPREPLY=($(compgen -f -- \"${cur#*=}\"));;\n", o->name);
         }
     }
-    ks_str_add(out, "    -*) COMPREPLY=($(compgen -W \"");
+    ks_str_add(out, "    -*) [ -z \"$all\" ] || flags+=\"");
     add_words(out);
-    ks_str_add(out, "\" -- \"$cur\")); [[ ${COMPREPLY-} != *= ]] || compopt -o nospace 2>/dev/null;;\n"
-                    "    *) COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-                    "       if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY+=($(compgen -W \"");
+    ks_str_add(
+        out,
+        "\"; COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")); [[ ${COMPREPLY-} != *= ]] || compopt -o nospace 2>/dev/null;;\n"
+        "    *) COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+        "       if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY+=($(compgen -W \"");
     add_commands(out);
-    ks_str_add(out, "\" -- \"$cur\")); fi;;\n    esac\n}\ncomplete -o filenames -F _kscc kscc\n");
+    ks_str_add(out, "\" -- \"$cur\")); else COMPREPLY+=($(compgen -W \"$verbs\" -- \"$cur\")); fi;;\n    esac\n}\ncomplete -o "
+                    "filenames -F _kscc kscc\n");
 }
 
 /* Help text inside single quotes, with `special` escaped by a backslash. */
@@ -168,9 +235,29 @@ static void add_quoted(struct ks_str *out, const char *text, const char *special
     }
 }
 
+static void zsh_commands(struct ks_str *out)
+{
+    ks_str_add(out, "if (( CURRENT > 2 )); then\n    case $words[2] in\n");
+    for (size_t i = 0; i < ks_n_commands; i++) {
+        const struct ks_command *c = &ks_commands[i];
+        KS_AUTO_STR struct ks_str flags = KS_STR_INIT, verbs = KS_STR_INIT;
+        add_own(c, true, &flags);
+        add_verbs(c, "${(f)\"$($words[1] explain 2>/dev/null)\"}", &verbs);
+        ks_str_addf(out, "    %s) :;", c->name);
+        if (flags.len)
+            ks_str_addf(out, " compadd --%s;", ks_str_cstr(&flags));
+        if (verbs.len)
+            ks_str_addf(out, " compadd --%s;", ks_str_cstr(&verbs));
+        ks_str_add(out, takes_nvcc_options(c) ? ";\n" : " _files; return;;\n");
+    }
+    ks_str_add(out, "    esac\nfi\n");
+}
+
 static void zsh(struct ks_str *out)
 {
-    ks_str_add(out, "#compdef kscc\n# zsh completion for kscc; made by 'kscc help --completion=zsh'\n_arguments -S \\\n");
+    ks_str_add(out, "#compdef kscc\n# zsh completion for kscc; made by 'kscc help --completion=zsh'\n");
+    zsh_commands(out);
+    ks_str_add(out, "_arguments -S \\\n");
     for (size_t i = 0; i < ks_n_options; i++) {
         const struct ks_option *o = &ks_options[i];
         ks_str_addf(out, "    '%s%s[", o->name, o->form == KS_OPT_EQUALS ? "=-" : o->form == KS_OPT_EITHER ? "=-" : "");
@@ -220,6 +307,12 @@ static void fish(struct ks_str *out)
         ks_str_addf(out, "complete -c kscc -n __fish_use_subcommand -a '%s' -d '", ks_commands[i].name);
         add_quoted(out, ks_commands[i].help, "");
         ks_str_add(out, "'\n");
+        KS_AUTO_STR struct ks_str own = KS_STR_INIT;
+        add_own(&ks_commands[i], true, &own);
+        add_verbs(&ks_commands[i], "(kscc explain)", &own);
+        if (own.len)
+            ks_str_addf(out, "complete -c kscc -n '__fish_seen_subcommand_from %s' -a '%s'\n", ks_commands[i].name,
+                        ks_str_cstr(&own) + 1);
     }
 }
 

@@ -27,14 +27,17 @@ cat >complete.sh <<'B'
 . ./bash.txt
 try() { COMP_LINE=$1 COMP_POINT=${#1} COMP_CWORD=$2; COMPREPLY=(); _kscc; echo "${COMPREPLY[*]}"; }
 [ "$(try 'kscc --kscc-po' 1)" = --kscc-policy= ] && [ "$(try 'kscc --kscc-policy=ap' 2)" = approved ] && [ "$(try 'kscc rep' 1)" = report ] &&
-  [ "$(try 'kscc -c --generate-c' 2)" = --generate-code ] && [ "$(COMP_WORDBREAKS=' '; try 'kscc --kscc-policy=ap' 1)" = --kscc-policy=approved ]
+  [ "$(try 'kscc -c --generate-c' 2)" = --generate-code ] && [ "$(COMP_WORDBREAKS=' '; try 'kscc --kscc-policy=ap' 1)" = --kscc-policy=approved ] &&
+  [ "$(try 'kscc report --' 2)" = '--json --junit --all --kscc-dir=' ] && [ "$(try 'kscc store ver' 2)" = verify ] && [ "$(try 'kscc memory m' 2)" = merge ] &&
+  [ "$(try 'kscc try x.cu --bec' 3)" = --because ] && [ "$(try 'kscc try x.cu --as' 3)" = --ask= ] && [ "$(try 'kscc analyze x.cu --generate-c' 3)" = --generate-code ] &&
+  [ "$(try 'kscc help bench' 2)" = bench-harness ] && [ "$(try "$KSCC explain kscc-numer" 2)" = kscc-numerics ]
 B
 bash complete.sh || fail "bash does not complete"
 for shell in zsh fish; do ! command -v $shell >/dev/null || $shell -n $shell.txt || fail "$shell does not read its completion"; done
 # in the shells themselves, where they are
 if command -v fish >/dev/null; then
-  fish --no-config -c 'source fish.txt; complete -C "kscc --kscc-po"; complete -C "kscc --kscc-policy=ap"; complete -C "kscc rep"' >fish.out 2>&1
-  for word in --kscc-policy= --kscc-policy=approved report; do grep -q -- "^$word" fish.out || fail "fish does not complete $word: $(head -5 fish.out)"; done
+  fish --no-config -c 'source fish.txt; complete -C "kscc --kscc-po"; complete -C "kscc --kscc-policy=ap"; complete -C "kscc rep"; complete -C "kscc report --ju"; complete -C "kscc store ver"' >fish.out 2>&1
+  for word in --kscc-policy= --kscc-policy=approved report --junit verify; do grep -q -- "^$word" fish.out || fail "fish does not complete $word: $(head -5 fish.out)"; done
 fi
 if command -v zsh >/dev/null; then
   mkdir -p zfunc; cp zsh.txt zfunc/_kscc; (cd zfunc && timeout 100 python3 "$SRC/tests/cli/complete_zsh.py") >zsh.out 2>&1; [ ! -s zsh.out ] || fail "$(cat zsh.out)"
