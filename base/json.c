@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* struct ks_json is never defined: a pointer to it is a cJSON pointer. */
@@ -99,9 +100,45 @@ enum ks_code ks_json_read_file(const char *path, struct ks_json **ret_json, stru
     return ks_json_parse(ks_str_cstr(&text), text.len, path, ret_json, err);
 }
 
+#define NEEDS_DIGITS 1e15               /* cJSON takes 15 digits for enough when the rest is within a double's epsilon, */
+#define EXACT        9007199254740992.0 /* and up to here a double is one whole number */
+
+static bool is_long(const cJSON *j)
+{
+    double v = fabs(j->valuedouble);
+    return cJSON_IsNumber(j) && v >= NEEDS_DIGITS && v <= EXACT && v == floor(v);
+}
+
+static bool has_long(const cJSON *j)
+{
+    bool any = is_long(j);
+    for (const cJSON *c = j->child; c && !any; c = c->next)
+        any = has_long(c);
+    return any;
+}
+
+/* Whole numbers with all of their digits. */
+static void spell_out(cJSON *j)
+{
+    char digits[32];
+    for (cJSON *c = j->child; c; c = c->next)
+        spell_out(c);
+    if (!is_long(j))
+        return;
+    snprintf(digits, sizeof digits, "%lld", (long long)j->valuedouble);
+    j->valuestring = cJSON_malloc(sizeof digits);
+    KS_BUG(!j->valuestring);
+    memcpy(j->valuestring, digits, sizeof digits);
+    j->type = cJSON_Raw;
+}
+
 static void print(const struct ks_json *j, bool pretty, struct ks_str *out)
 {
-    char *text = pretty ? cJSON_Print(in(j)) : cJSON_PrintUnformatted(in(j));
+    cJSON *own = j && has_long(in(j)) ? in(ks_json_copy(j)) : NULL;
+    if (own)
+        spell_out(own);
+    char *text = pretty ? cJSON_Print(own ? own : in(j)) : cJSON_PrintUnformatted(own ? own : in(j));
+    cJSON_Delete(own);
     KS_BUG(!text);
     ks_str_add(out, text);
     cJSON_free(text);

@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "driver/say.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define TELL_EVERY_NS     2000000000ll
 #define MAX_JOBS          64
+#define MAX_ID            9007199254740991.0 /* 2^53 - 1: beyond it a double has no neighbour of its own */
 
 static const char instructions[] = "kscc judges edits of CUDA source: correct, safe, and faster beyond noise, or rejected with "
                                    "the reason. Begin with analyze. Edit the "
@@ -387,6 +389,13 @@ static void on_request(struct ks_mcp *m, struct ks_json *id, const char *method,
     ks_mcp_error(id, KS_RPC_NO_METHOD, NULL, "there is no method '%.100s'", method);
 }
 
+/* A string, or a whole number that goes back as it came. */
+static bool can_be_id(const struct ks_json *id)
+{
+    double v = ks_json_num(id, 0.5);
+    return ks_json_is_string(id) || (fabs(v) <= MAX_ID && v == (double)(int64_t)v);
+}
+
 void ks_mcp_message(struct ks_mcp *m, const char *line, size_t len)
 {
     KS_AUTO_JSON struct ks_json *message = NULL;
@@ -397,7 +406,7 @@ void ks_mcp_message(struct ks_mcp *m, const char *line, size_t len)
     }
     const struct ks_json *id = ks_json_get(message, "id"), *params = ks_json_get(message, "params");
     const char *method = ks_json_get_str(message, "method", NULL);
-    bool has_id = ks_json_is_string(id) || ks_json_is_number(id);
+    bool has_id = can_be_id(id);
     if (!method && (ks_json_get(message, "result") || ks_json_get(message, "error")))
         return; /* an answer: nothing was asked */
     if (!ks_json_is_object(message) || !method || !ks_streq(ks_json_get_str(message, "jsonrpc", NULL), "2.0") ||

@@ -1,7 +1,9 @@
 """raw.py KSCC SOURCE_DIR: kscc mcp by messages written out by hand: both eras of the protocol, wrong order, wrong messages, broken
 pipes, cancellation.  No package is needed."""
+import glob
 import json
 import os
+import random
 import select
 import shutil
 import signal
@@ -133,13 +135,37 @@ for i, arguments in enumerate(({"file": "nothere.cu"}, {"file": "--serve"}, {"fi
                                {"file": "unit.cu", "entry": "nosuch"}, {"file": "unit.cu", "options": ["-DA"] * 300000})):
     r = call(s, 30 + i, "analyze", arguments)
     check(r.get("isError") and r["content"][0]["text"], (arguments, r))
-r = call(s, 40, "analyze", {"file": "unit.cu", "options": ["-O2"]})
-check(r["structuredContent"]["entry"] == "scale_shift" and r["structuredContent"]["hypotheses"], r)
-check(json.loads(r["content"][0]["text"]) == r["structuredContent"], "text and structure differ")
+
+# ---- noise: whatever comes, an answer is JSON-RPC and the next request gets its own -------------------------------------------------
+seeds = [b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % i for i in (b"12345678901234567890123", b"-9007199254740993", b"1e308", b"1.5", b'"\\ud800"', b'"a\\u0000b"', b'"' + b"x" * 100000 + b'"')]
+seeds += [b'{"jsonrpc":%s,"id":1,"method":"ping"}' % v for v in (b'"1.0"', b"2.0", b"2", b"null", b"[]")]
+seeds += [b"[" * 100000, b'{"a":' * 5000 + b"1" + b"}" * 5000, b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"best","arguments":{"\xff":"\xc0\x80"}}}',
+          b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},7]', b'{"jsonrpc":"2.0","id":1,"method":"\x1b[2J\xff"}', b"\0" * 1000,
+          b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[1]}}', b'{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+          b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping","method":"tools/list"}', b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kscc://bank/%s"}}' % (b"../" * 5000)]
+dice = random.Random(20260728)
+for i in range(300):
+    line = bytearray(seeds[i] if i < len(seeds) else dice.choice(seeds)[:4000])
+    for _ in range(0 if i < len(seeds) else dice.randrange(1, 6)):
+        line[dice.randrange(len(line))] = dice.choice(b'{}[]",:\\\x00\xff0e-n')
+    line = bytes(line).replace(b"\n", b" ")
+    cut = dice.randrange(len(line))
+    s.raw(line[:cut])
+    s.raw(line[cut:] + b"\n")
+    s.send(id="after %d" % i, method="ping")
+    for _ in range(4):  # a line has one answer, or none
+        m = s.answer()
+        if m is None or m.get("id") == "after %d" % i:
+            break
+        check("error" in m or "result" in m, m)
+    check(m and m.get("id") == "after %d" % i and m.get("result") == {}, (line[:200], m))
+for i in (0, 7, -3, 2**31, 2**53 - 1, "", "7", "\u00e9" * 1000):  # an id comes back as it was
+    check(s.ask(i, "ping").get("result") == {}, i)
+s.raw(b'{"jsonrpc":"2.0","id":99,"method":"ping"}')  # half a line is none
 check(s.close() == 0, "status at the end of stdin")
 
 # ---- the era of envelopes; a whole round ---------------------------------------------------------------------------------------------
-s = Server("unit.cu", "-O2")
+s = Server()
 check(s.error(1, "server/discover", {"_meta": {**MODERN, "io.modelcontextprotocol/protocolVersion": "2030-01-01"}}) == -32022, "a version of later")
 r = s.ask(2, "server/discover", {"_meta": MODERN})["result"]
 check(r["supportedVersions"] == ["2026-07-28"] and r["resultType"] == "complete" and "ttlMs" in r and r["cacheScope"] == "private", r)
@@ -153,6 +179,9 @@ for name in ("analyze", "ask", "state_hypothesis", "evaluate", "profile", "best"
     check(name in tools and tools[name]["inputSchema"]["type"] == "object", name)
 check("shell" not in tools, "a shell is on offer")
 
+r = call(s, 8, "analyze", {"file": "unit.cu", "options": ["-O2"]}, True)
+check(r["structuredContent"]["entry"] == "scale_shift" and r["structuredContent"]["hypotheses"], r)
+check(json.loads(r["content"][0]["text"]) == r["structuredContent"], "text and structure differ")
 old, new = unit.WRONG
 check(not call(s, 10, "edit", {"old": old, "new": new}, True).get("isError"), "edit")
 r = call(s, 11, "evaluate", {}, True)
@@ -196,15 +225,26 @@ check("structuredContent" in r or r.get("isError"), r)
 r = call(s, 31, "best", {}, True)
 check(r["structuredContent"]["candidate"] == 0, r)
 
-# ---- stdin ends in the middle of a trial ---------------------------------------------------------------------------------------------
-s.ask(40, "tools/call", {"name": "state_hypothesis", "arguments": {"layer": "compute", "hypothesis": "hangs", "predicted_speedup": 1.1}, "_meta": MODERN})
-s.send(id=41, method="tools/call", params={"name": "evaluate", "arguments": {}, "_meta": MODERN})
-time.sleep(0.3)  # the compiler alone takes longer
-began = time.time()
-check(s.close() == 0 and time.time() - began < 20, "the end of stdin")
+# ---- kill -9 behind an answer: what was answered is not lost; then stdin ends in the middle of a trial -------------------------------
+s.ask(40, "tools/call", {"name": "edit", "arguments": {"text": text.replace(*unit.HANG)}, "_meta": MODERN})
+s.ask(41, "tools/call", {"name": "state_hypothesis", "arguments": {"layer": "compute", "hypothesis": "hangs", "predicted_speedup": 1.1}, "_meta": MODERN})
+s.p.kill()
+s.p.wait(30)
 s = handshake("unit.cu", "-O2")
 r = call(s, 1, "history")
 check(len(r["structuredContent"]["trials"]) == 1, r)
+s.send(id=2, method="tools/call", params={"name": "evaluate", "arguments": {}, "_meta": {"progressToken": 2}})
+while True:  # text and statement are there: the trial has begun
+    m = s.line()
+    check(m and "id" not in m, m)
+    if m is None or "id" in m or "hypothesis" in m["params"].get("message", ""):
+        break
+began = time.time()
+check(s.close() == 0 and time.time() - began < 60, "the end of stdin")
+journal = glob.glob(os.path.join(folder, ".kscc/sittings/*/journal.jsonl"))
+check(len(journal) == 1 and open(journal[0]).read().count("\n") == 1, "the trial that was called off was recorded, or the first was lost")
+s = handshake("unit.cu", "-O2")
+s.send(id=1, method="tools/call", params={"name": "history", "arguments": {}})
 s.p.send_signal(signal.SIGTERM)
 check(s.p.wait(30) == 0, "SIGTERM")
 check(subprocess.run([kscc, "mcp", "--kscc-budget=nonsense"], stdin=subprocess.DEVNULL, capture_output=True).returncode == 2, "a wrong switch")
