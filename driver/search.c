@@ -90,6 +90,16 @@ double ks_search_budget_used(const struct ks_search *s)
     return used < 1 ? used : 1;
 }
 
+/* The journal of a run that was killed has verdicts that an agent which says the same again has not come to: they cost no time, and the
+ * best text may be one of theirs. */
+static bool takes_from_journal(const struct ks_search *s)
+{
+    size_t n_known = 0;
+    for (size_t i = 0; s->journal && s->agent->several && i < s->journal->n; i++)
+        n_known += ks_streq(ks_json_get_str(s->journal->lines[i], "phase", NULL), "trial");
+    return s->state->tried.n < n_known;
+}
+
 static const char *why_stop(const struct ks_search *s)
 {
     const struct ks_search_state *st = s->state;
@@ -101,7 +111,7 @@ static const char *why_stop(const struct ks_search *s)
         return "target";
     if ((int64_t)st->tried.n >= s->budget.trials)
         return "trials";
-    if (s->budget.time_s > 0 && (double)(ks_clock_ns() - st->start_ns) / 1e9 >= s->budget.time_s)
+    if (s->budget.time_s > 0 && (double)(ks_clock_ns() - st->start_ns) / 1e9 >= s->budget.time_s && !takes_from_journal(s))
         return "time";
     if (s->agent->stopped_by && s->agent->stopped_by(s->agent))
         return s->agent->stopped_by(s->agent);

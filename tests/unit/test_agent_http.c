@@ -404,6 +404,10 @@ TEST(the_searchs_end_bounds_a_request)
 
 /* What a search hands to the agent and gets from it, to the end: each text is tried once and is wrong. */
 struct searched {
+    int64_t max_tokens; /* given; 0: none */
+    const char *prices; /* of its model, with a budget of max_usd; NULL: none */
+    double max_usd;
+    char stopped_by[16];
     struct ks_str texts; /* proposed, in order */
     struct ks_spend spend;
     size_t n_requests; /* sent, of all searches so far */
@@ -430,13 +434,16 @@ static void search(const char *journal, const char *log, struct searched *ret)
     struct ks_agent_view view = view_of_source();
     view.attempts = attempts;
     opt.journal = journal;
+    opt.max_tokens = ret->max_tokens;
+    opt.prices = ret->prices;
+    opt.max_usd = ret->max_usd;
     CHECK_OK(ks_agent_http_new(&opt, &agent, &err));
     for (view.trials_left = 4; view.trials_left; view.trials_left--) {
         size_t n = view.n_attempts;
         CHECK_OK(agent->propose(agent, &view, &p[n], &err));
         ks_json_free(p[n].conversation);
         p[n].conversation = NULL;
-        if (p[n].claims_limit)
+        if (p[n].claims_limit || agent->stopped_by(agent))
             break;
         ks_str_addf(&ret->texts, "%s|%s", p[n].source, p[n].transform);
         attempts[view.n_attempts++] = (struct ks_attempt){.source = p[n].source,
@@ -448,6 +455,8 @@ static void search(const char *journal, const char *log, struct searched *ret)
                                                           .predicted = p[n].predicted_speedup};
     }
     agent->spend(agent, &ret->spend);
+    const char *why = agent->stopped_by(agent);
+    snprintf(ret->stopped_by, sizeof(ret->stopped_by), "%s", why ? why : "");
     agent->free(agent);
     for (size_t i = 0; i <= view.n_attempts; i++)
         ks_proposal_release(&p[i]);
@@ -536,6 +545,41 @@ TEST(a_kill_at_any_place_of_the_journal_costs_at_most_the_request_under_way)
     ks_str_release(&w.whole);
     ks_str_release(&w.said);
     ks_str_release(&w.first.texts);
+}
+
+TEST(a_kill_forgets_no_token_and_no_money)
+{
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, log = KS_STR_INIT, prices = KS_STR_INIT, whole = KS_STR_INIT;
+    static const char dollar_a_token[] = "{\"models\": [{\"model\": \"steady\", \"in\": 1000000, \"cached\": 1000000, \"out\": 1000000}]}";
+    struct searched first = {0}, tokens = {.max_tokens = 2300}, money = {.max_usd = 2300}, enough = {.max_tokens = 100000};
+    struct ks_err err;
+    ks_path_join(&path, dir, "spent.jsonl");
+    ks_path_join(&log, dir, "faults.log");
+    ks_path_join(&prices, dir, "prices.json");
+    CHECK_OK(ks_file_write_atomic(prices.data, dollar_a_token, strlen(dollar_a_token), 0600, &err));
+    money.prices = prices.data;
+    search(path.data, log.data, &first); /* four replies of 1000 and 100 */
+    CHECK_INT(first.spend.tokens_in + first.spend.tokens_out, 4400);
+    CHECK_OK(ks_file_read(path.data, SIZE_MAX, &whole, &err));
+    const char *end = whole.data;
+    for (int n_replies = 0; *end && n_replies < 2;) { /* killed behind the second */
+        KS_AUTO_JSON struct ks_json *j = next_line(&end);
+        n_replies += is_event(j, "reply");
+    }
+    struct searched *const again[] = {&tokens, &money, &enough};
+    for (int i = 0; i < 3; i++) {
+        size_t sent = count_lines(log.data);
+        CHECK_OK(ks_file_write_atomic(path.data, whole.data, (size_t)(end - whole.data), 0600, &err));
+        search(path.data, log.data, again[i]);
+        CHECK_INT(again[i]->n_requests - sent, i < 2 ? 0 : 2);
+        CHECK_INT(again[i]->spend.tokens_in + again[i]->spend.tokens_out, i < 2 ? 2200 : 4400);
+        ks_str_release(&again[i]->texts);
+    }
+    CHECK_STR(tokens.stopped_by, "tokens");
+    CHECK_STR(money.stopped_by, "money");
+    CHECK_NEAR(money.spend.money_usd, 2200, 1e-6);
+    CHECK_STR(enough.stopped_by, "");
+    ks_str_release(&first.texts);
 }
 
 TEST(old_turns_give_way_and_calls_keep_their_answers)
