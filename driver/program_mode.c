@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #define RUN_TIMEOUT_MS   600000
+#define MEMORY_MIB       2048 /* of the device; what the emulated one notes about it takes some more */
 #define MAX_SETS         16
 #define KERNELS_SHOWN    5
 #define MAX_OUTPUT_BYTES ((size_t)64 << 20) /* of a file that a program writes */

@@ -6,6 +6,8 @@
 
 #include "base/str.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,10 +39,31 @@ struct rt_allocation *rt_allocation_find(const void *p)
     return NULL;
 }
 
+/* KSCC_EMU_MEMORY, in MiB: who runs other people's programs says how much of this machine one may take. */
+static bool is_within_limit(size_t size)
+{
+    static bool said;
+    const char *text = getenv("KSCC_EMU_MEMORY");
+    size_t limit = text ? strtoull(text, NULL, 10) : 0, live = 0;
+    if (!limit)
+        return true;
+    for (size_t i = 0; i < allocations.n; i++)
+        live += allocations.data[i].kind == RT_MEMORY_REGISTERED ? 0 : allocations.data[i].size_bytes;
+    if (size <= limit << 20 && live <= (limit << 20) - size)
+        return true;
+    if (!said)
+        fprintf(stderr,
+                "kscc emulated device: the program needs more than the %zu MiB of device memory that KSCC_EMU_MEMORY allows, "
+                "cudaMalloc and the like fail: give it smaller sizes [kscc-emulated-device]\n",
+                limit);
+    said = true;
+    return false;
+}
+
 cudaError_t rt_allocate(void **ret_p, size_t size, enum rt_memory kind, unsigned flags, enum rt_api call)
 {
     struct ks_emu *emu = rt_emu();
-    void *p = ks_emu_malloc(emu, size, NULL);
+    void *p = is_within_limit(size) ? ks_emu_malloc(emu, size, NULL) : NULL;
     if (!p)
         return cudaErrorMemoryAllocation;
     struct ks_err err;

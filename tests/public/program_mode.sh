@@ -10,7 +10,7 @@
 #   -j 1, -t 900 s for each program, -d emulated:sm_90a (cuda: trials on the GPU), -n 6 trials; -s: sources only
 # Verdicts: gain; no-gain (searched, nothing faster); refused (no kernel can be tried by itself: why); differs (the program with
 # candidates did something else and nvcc's stayed: why); not-run (the baseline does not run on the device); limit (time or memory ran out);
-# error (kscc or nvcc failed).  A program has KSCC_PROGRAM_KIB (8 GiB) of memory at most.
+# error (kscc or nvcc failed).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 jobs=1 limit=900 device=emulated:sm_90a trials=6 only_sources=
@@ -24,7 +24,7 @@ shift $((OPTIND - 1))
 [ $# -ge 3 ] || { sed -n 2p "$0" && exit 2; }
 build=$(cd "$1" && pwd) && sources=$(mkdir -p "$2" && cd "$2" && pwd) && : >"$3" && out=$(realpath "$3") || exit 2
 pattern=${4:-.}
-export kscc=$build/bin/kscc limit device trials sources kib=${KSCC_PROGRAM_KIB:-8388608}
+export kscc=$build/bin/kscc limit device trials sources
 [ -d "$sources/HeCBench" ] || {
   git init -q "$sources/HeCBench" && git -C "$sources/HeCBench" fetch -q --depth 1 https://github.com/zjin-lcf/HeCBench f27000a5188f8ac79bd43fc95a1b3f890c18823d &&
     git -C "$sources/HeCBench" checkout -q FETCH_HEAD
@@ -47,7 +47,7 @@ describe() { # describe ID STATUS SECONDS
     verdict=differs
   elif [ "$2" = 124 ] || [ "$2" = 137 ]; then
     verdict=limit why="stopped after $limit s"
-  elif why=$(first '[^:]*needs more than .* MiB.*|out of memory.*'); [ -n "$why" ]; then
+  elif why=$(first 'the program needs more than .* MiB.*|out of memory.*'); [ -n "$why" ]; then
     verdict=limit
   elif why=$(first 'no candidate of .* passed the gate \(.*\)'); [ -n "$why" ]; then
     verdict=no-gain
@@ -70,7 +70,7 @@ one() { # one LINE: of the list
   mkdir -p "$(dirname "$to")" && cp -r "$sources/$dir" "$to" || return
   [ "$reduce" = - ] || find "$to" -type f \( -name '*.cu' -o -name '*.h' -o -name '*.cuh' \) -exec sed -i -E "$reduce" {} +
   # shellcheck disable=SC2086
-  (cd "$to" && ulimit -v "$kib" && timeout -k 10 "$limit" "$kscc" "-O-agent=trials:$trials" --kscc-agent=builtin "--kscc-device=$device" "--kscc-args=$sets" \
+  (cd "$to" && timeout -k 10 "$limit" "$kscc" "-O-agent=trials:$trials" --kscc-agent=builtin "--kscc-device=$device" "--kscc-args=$sets" \
     -O3 -std=c++17 -w -gencode "${arch[0]}" -I. $words -o prog) >"$log" 2>&1 </dev/null
   describe "$id" $? $((SECONDS - begin))
   [ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && cp "$log" "$KEEP/"; }
@@ -80,7 +80,7 @@ export -f one describe first one_line
 
 grep -vE '^(#|$)' "$here/program_mode.tsv" | awk -F'\t' -v p="$pattern" '$1 ~ p' | xargs -d '\n' -P "$jobs" -n 1 bash -c 'one "$0"' >"$work/rows"
 {
-  printf '# %s, kscc %s, device %s, %s trials for each kernel, limits %s s and %s KiB\n' "$(date -u +%Y-%m-%d)" "$(git -C "$here" rev-parse --short HEAD 2>/dev/null)" "$device" "$trials" "$limit" "$kib"
+  printf '# %s, kscc %s, device %s, %s trials for each kernel, limit %s s\n' "$(date -u +%Y-%m-%d)" "$(git -C "$here" rev-parse --short HEAD 2>/dev/null)" "$device" "$trials" "$limit"
   printf '# program\tshare of the time in kernels that is of searched units, %%\tgain of that time\tlower bound of the best kernel\tverdict\tseconds\twhy\n'
   LC_ALL=C sort "$work/rows"
 } >"$out"

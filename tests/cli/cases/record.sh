@@ -37,6 +37,8 @@ int main(int argc, char **argv)
     cudaMallocManaged(&table, 2 * sizeof *table);
     cudaMallocHost(&back, n * 4);
     table[0] = a, table[1] = b;
+    if (!strcmp(how, "large"))
+        return !printf("%s %s\n", how, cudaGetErrorName(cudaMalloc(&a, 1 << 20)));
     cudaStreamCreate(&s);
     for (int i = 0; i < n; i++)
         h[i] = (float)(i * 2654435761u % 1000);
@@ -153,6 +155,10 @@ assert "in    s : uint8[2000,2] ~ int(" in text and "inout n : int32[4] ~ int(0,
 atol = float(re.search(r"inout y : float\[1000\].* atol=(\S+)", text)[1])
 assert 1e-4 < atol < 1e-2, atol
 F
+# A program that wants more memory than it may have says so.
+run env LD_PRELOAD="$PROGRAM_PRELOAD" KSCC_EMU_MEMORY=1 "$KSCC" record --kscc-device=emulated -o large -- ./p large
+expect_err "needs more than the 1 MiB of device memory that KSCC_EMU_MEMORY allows"
+grep -q '^large cudaErrorMemoryAllocation' out || fail "memory without a limit: $(cat out)"
 # Contents are there once.
 [ "$(ls rec/contents | wc -l)" = "$(ls rec/contents | sort -u | wc -l)" ] && [ "$(ls rec/contents/*.zst | wc -l)" -lt 20 ] || fail "contents are kept more than once"
 ls rec/contents | grep -v '^[0-9a-f]\{64\}\.zst$' && fail "something else lies among the contents"

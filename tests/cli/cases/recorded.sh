@@ -115,7 +115,24 @@ expect_err "it follows pointers that are in memory"
 exported() { nm -g --defined-only "$1" | grep ' [TBDR] ' | cut -c18- | sort; }
 exported p.o >emitted; exported original.o >plain
 expect_same emitted plain
-"$REAL_NVCC" "${arch[@]}" p.o -o q 2>nvcc.log || fail "the object does not link: $(cat nvcc.log)"
+# As part of a build of two units: the certificate is there, the other unit has nothing that was recorded, and its kernel stays.
+cat >other.cu <<'F'
+__global__ void rows(float *x) { x[0] = 1; }
+void elsewhere(float *x) { rows<<<1, 1>>>(x); }
+F
+cat >Makefile <<F
+q: p.o other.o
+	"\$(NVCC)" ${arch[@]@Q} p.o other.o -o q
+%.o: %.cu
+	"\$(NVCC)" ${arch[@]@Q} -c \$< -o \$@
+F
+rm p.o
+run env KSCC_O_AGENT=trials:2 KSCC_DEVICE=emulated KSCC_AGENT=file:cand KSCC_WORKLOAD="$PWD/rec" timeout 300 make -s NVCC="$KSCC"
+expect_status 0
+expect_err "other.cu: no workload"
+expect_no_err "trial 1"
+nm p.o | grep -q __kscc || fail "the build's object has no candidate: $(cat err)"
+nm other.o | grep __kscc && fail "a kernel that was not recorded has a candidate"
 
 # The candidate runs for what was recorded and for nothing else: other numbers, other blocks, another scale.
 launches() { grep -h '"kernel":"_ZN4work4rows' "$1"/process-*.jsonl | grep -o '"grid":[^"]*"block":[^"]*' | sort | uniq -c; }
