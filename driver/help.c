@@ -237,15 +237,15 @@ static void add_quoted(struct ks_str *out, const char *text, const char *special
 
 static void zsh_commands(struct ks_str *out)
 {
-    ks_str_add(out, "if (( CURRENT > 2 )); then\n    case $words[2] in\n");
+    ks_str_add(out, "if (( CURRENT > 2 )); then\n    local -a own\n    case $words[2] in\n");
     for (size_t i = 0; i < ks_n_commands; i++) {
         const struct ks_command *c = &ks_commands[i];
         KS_AUTO_STR struct ks_str flags = KS_STR_INIT, verbs = KS_STR_INIT;
         add_own(c, true, &flags);
         add_verbs(c, "${(f)\"$($words[1] explain 2>/dev/null)\"}", &verbs);
         ks_str_addf(out, "    %s) :;", c->name);
-        if (flags.len)
-            ks_str_addf(out, " compadd --%s;", ks_str_cstr(&flags));
+        if (flags.len) /* no blank behind what waits for a value */
+            ks_str_addf(out, " own=(%s); compadd -S '' -- ${(M)own:#*=}; compadd -- ${own:#*=};", ks_str_cstr(&flags) + 1);
         if (verbs.len)
             ks_str_addf(out, " compadd --%s;", ks_str_cstr(&verbs));
         ks_str_add(out, takes_nvcc_options(c) ? ";\n" : " _files; return;;\n");

@@ -33,5 +33,14 @@ F
     [ -s "$out/$name.png" ] || { echo "docs/img/make.sh: no picture $name" >&2; exit 1; }
 }
 shot report-light 1020
+# of a search on a card, where this is given a program: what `kernels/flash_attention/trace/` keeps of an H200
+card() {
+    local page
+    tar -xJf "$here/../../kernels/flash_attention/trace/sitting_h200.tar.xz" -C "$T"
+    "$kscc" report --kscc-dir="$T/s/store" >"$T/report.txt"
+    page=$(ls "$T"/s/store/objects/*/report.html)
+    shot report-h200 1020
+}
+[ -z "${kscc:-}" ] || card
 shot report-dark 1020 --blink-settings=preferredColorScheme=0
 shot report-narrow 390

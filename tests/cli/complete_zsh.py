@@ -12,7 +12,7 @@ def until(text, s=20):
 def send(t): os.write(fd, t.encode())
 send("fpath=(%s $fpath); autoload -U compinit; compinit -u -D; kscc() { print -r -- \"GOT:$*:\"; }; print RE''ADY\n" % os.getcwd())
 ok = until("READY")
-for typed, want in (("kscc --kscc-poli", "GOT:--kscc-policy:"), ("kscc --kscc-policy=app", "GOT:--kscc-policy=approved"), ("kscc --kscc-fre", "GOT:--kscc-fresh"), ("kscc revo", "GOT:revoke"), ("kscc report --jun", "GOT:report --junit"), ("kscc store verif", "GOT:store verify")):
+for typed, want in (("kscc --kscc-poli", "GOT:--kscc-policy:"), ("kscc --kscc-policy=app", "GOT:--kscc-policy=approved"), ("kscc --kscc-fre", "GOT:--kscc-fresh"), ("kscc revo", "GOT:revoke"), ("kscc report --jun", "GOT:report --junit"), ("kscc store verif", "GOT:store verify"), ("kscc ask x --gai", "GOT:ask x --gain=:")):
     send(typed + "\t"); time.sleep(1.5); send("\n")
     if not until(want): print("zsh does not complete", typed, repr(seen[-300:]))
 send("exit\n")
