@@ -361,7 +361,7 @@ extern "C" __global__ void casts(const float *f, const double *d, long long *out
 extern "C" __global__ void prints(int n)
 {
     if (ID < n)
-        printf("thread %d of %u: %5.2f %s %lld %c%%\n", ID, blockDim.x, ID * 0.5, "text", (long long)ID << 40, 'x');
+        printf("thread %d of %u: %5.2f %s %lld %c%% %p\n", ID, blockDim.x, ID * 0.5, "text", (long long)ID << 40, 'x', (void *)0);
 }
 extern "C" __global__ void matmul_naive(const float *a, const float *b, float *c, int n)
 {

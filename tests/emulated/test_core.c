@@ -391,7 +391,8 @@ int main(int argc, char **argv)
     test_data();
     int n = 2;
     OK("prints", launch("prints", 1, 32, 0, &n));
-    verdict(ks_streq(ks_str_cstr(&printed), "thread 0 of 32:  0.00 text 0 x%\nthread 1 of 32:  0.50 text 1099511627776 x%\n"),
+    verdict(ks_streq(ks_str_cstr(&printed),
+                     "thread 0 of 32:  0.00 text 0 x% (nil)\nthread 1 of 32:  0.50 text 1099511627776 x% (nil)\n"),
             "printf", "printed \"%s\"", ks_str_cstr(&printed));
     struct ks_json *found = ks_emu_findings(dev);
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
