@@ -3,6 +3,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,10 +11,12 @@
 #define DIR_VARIABLE      "KSCC_RECORD"
 #define DEFAULT_SAMPLE    100
 #define DEFAULT_MAX_BYTES ((int64_t)4 << 30)
-#define MAX_BUFFERS       4096 /* of one launch */
-#define MAX_HOLDS         256  /* pointers in memory that a launch names */
-#define SPAN_BITS         40   /* device addresses differ below this bit */
-#define LOOK_TIMES        4    /* so many times its cap is read and hashed for a recording, which takes seconds a gigabyte */
+#define MAX_BUFFERS       4096              /* of one launch */
+#define MAX_HOLDS         256               /* pointers in memory that a launch names */
+#define SPAN_BITS         40                /* addresses of one kind of memory differ below this bit */
+#define KEPT_BUFFERS      64                /* whose contents are remembered, ... */
+#define KEPT_BYTES        ((size_t)1 << 20) /* ... each of at most so many bytes */
+#define LOOK_TIMES        4 /* so many times its cap is read and hashed for a recording, which takes seconds a gigabyte */
 
 /* One buffer that a kernel can reach. */
 struct reached {
@@ -39,8 +42,19 @@ struct not_covered {
     char *what;
     int64_t n;
 };
+/* What was last seen in small buffers: most are what they were, and comparing is much faster than hashing. */
+struct last_seen {
+    unsigned char *base, *bytes;
+    size_t size_bytes;
+    char hash[KS_RECORD_HASH];
+    bool kept;
+};
+
 struct ks_recorder {
     const struct ks_record_source *source;
+    pthread_mutex_t lock; /* of last */
+    struct last_seen *last;
+    size_t n_last;
     struct ks_record *record;
     int64_t sample, n_events, max_bytes;
     int64_t looked_bytes, n_too_large; /* atomic */
@@ -78,6 +92,8 @@ enum ks_code ks_recorder_open(const struct ks_record_source *s, struct ks_record
     r->source = s;
     r->record = record;
     r->sample = sample;
+    r->last = ks_xcalloc(KEPT_BUFFERS, sizeof *r->last);
+    pthread_mutex_init(&r->lock, NULL);
     r->max_bytes = max_bytes;
     *ret = r;
     return KS_OK;
@@ -102,6 +118,10 @@ void ks_recorder_close(struct ks_recorder *r)
         free(r->kernels.data[i].kernel);
         ks_vec_release(&r->kernels.data[i].shapes);
     }
+    for (size_t i = 0; i < KEPT_BUFFERS; i++)
+        free(r->last[i].bytes);
+    free(r->last);
+    pthread_mutex_destroy(&r->lock);
     ks_vec_release(&r->kernels);
     ks_vec_release(&r->streams);
     ks_vec_release(&r->not_covered);
@@ -250,7 +270,8 @@ struct reading {
     struct ks_record_call *c;
     size_t index;
     bool look;
-    size_t looked; /* bytes: new contents are read twice */
+    size_t looked;              /* bytes: new contents are read twice */
+    const unsigned char *bytes; /* what is there, read already; NULL: read it */
 };
 
 static void look(const struct reading *g, size_t off_byte, const unsigned char *bytes, size_t n)
@@ -259,7 +280,8 @@ static void look(const struct reading *g, size_t off_byte, const unsigned char *
     for (size_t k = (8 - off_byte % 8) % 8; k + 8 <= n; k += 8) {
         unsigned char *word;
         memcpy(&word, bytes + k, 8);
-        if (((uintptr_t)word ^ (uintptr_t)c->reached.data[g->index].at.base) >> SPAN_BITS)
+        if (((uintptr_t)word ^ (uintptr_t)c->reached.data[g->index].at.base) >> SPAN_BITS &&
+            !(c->r->source->near && c->r->source->near(word)))
             continue;
         int64_t to = reach(c, word);
         if (to < 0)
@@ -288,7 +310,9 @@ static void read_buffer(void *arg, size_t off_byte, void *to, size_t n)
 {
     struct reading *g = arg;
     struct ks_record_buffer b = g->c->reached.data[g->index].at;
-    if (!g->c->r->source->read(&b, off_byte, to, n)) {
+    if (g->bytes) {
+        memcpy(to, g->bytes + off_byte, n);
+    } else if (!g->c->r->source->read(&b, off_byte, to, n)) {
         memset(to, 0, n); /* freed meanwhile */
         g->c->not_all = true;
     }
@@ -296,6 +320,53 @@ static void read_buffer(void *arg, size_t off_byte, void *to, size_t n)
         look(g, off_byte, to, n);
         g->looked += n;
     }
+}
+
+static struct last_seen *last_seen_at(struct ks_recorder *r, const struct ks_record_buffer *b)
+{
+    for (size_t i = 0; i < KEPT_BUFFERS; i++)
+        if (r->last[i].base == b->base && r->last[i].size_bytes == b->size_bytes)
+            return &r->last[i];
+    return NULL;
+}
+
+/* Takes `bytes` over. */
+static void last_seen_put(struct ks_recorder *r, const struct ks_record_buffer *b, unsigned char *bytes, const char *hash,
+                          bool kept)
+{
+    struct last_seen *s = last_seen_at(r, b);
+    if (!s)
+        s = &r->last[r->n_last++ % KEPT_BUFFERS];
+    free(s->bytes);
+    *s = (struct last_seen){.base = b->base, .bytes = bytes, .size_bytes = b->size_bytes, .kept = kept};
+    memcpy(s->hash, hash, sizeof s->hash);
+}
+
+/* Hashes buffer i, and keeps what is new of it. */
+static bool contents(struct ks_record_call *c, size_t i, bool look_in, char ret_hash[KS_RECORD_HASH])
+{
+    struct ks_record_buffer b = c->reached.data[i].at;
+    struct reading g = {c, i, look_in, 0, NULL};
+    if (b.size_bytes > KEPT_BYTES)
+        return ks_record_contents(c->r->record, read_buffer, &g, b.size_bytes, ret_hash);
+    unsigned char *bytes = ks_xmalloc(b.size_bytes + 1);
+    read_buffer(&g, 0, bytes, b.size_bytes);
+    pthread_mutex_lock(&c->r->lock);
+    const struct last_seen *s = last_seen_at(c->r, &b);
+    bool same = s && memcmp(s->bytes, bytes, b.size_bytes) == 0, kept = same && s->kept;
+    if (same)
+        memcpy(ret_hash, s->hash, sizeof s->hash);
+    pthread_mutex_unlock(&c->r->lock);
+    if (same) {
+        free(bytes);
+        return kept;
+    }
+    g = (struct reading){c, i, false, 0, bytes};
+    kept = ks_record_contents(c->r->record, read_buffer, &g, b.size_bytes, ret_hash);
+    pthread_mutex_lock(&c->r->lock);
+    last_seen_put(c->r, &b, bytes, ret_hash, kept);
+    pthread_mutex_unlock(&c->r->lock);
+    return kept;
 }
 
 struct ks_record_call *ks_record_call_new(struct ks_recorder *r, const struct ks_record_launch *l, int64_t n, int64_t stream)
@@ -339,9 +410,8 @@ void ks_record_call_before(struct ks_record_call *c)
         }
         /* before and after */
         __atomic_fetch_add(&c->r->looked_bytes, 2 * (int64_t)c->reached.data[i].at.size_bytes, __ATOMIC_RELAXED);
-        struct reading g = {c, i, true, 0};
         char hash[KS_RECORD_HASH];
-        bool kept = ks_record_contents(c->r->record, read_buffer, &g, c->reached.data[i].at.size_bytes, hash);
+        bool kept = contents(c, i, true, hash);
         memcpy(c->reached.data[i].before, hash, sizeof hash);
         c->reached.data[i].before_kept = kept;
     }
@@ -358,10 +428,9 @@ static struct ks_json *buffer_json(struct ks_record_call *c, size_t i, bool ran)
     ks_json_set_str(j, "before", b->before);
     ks_json_set_bool(j, "before_kept", b->before_kept);
     char after[KS_RECORD_HASH];
-    struct reading g = {c, i, false, 0};
     if (!ran)
         return j;
-    bool kept = ks_record_contents(c->r->record, read_buffer, &g, b->at.size_bytes, after);
+    bool kept = contents(c, i, false, after);
     if (strcmp(after, b->before) != 0) {
         ks_json_set_str(j, "after", after);
         ks_json_set_bool(j, "after_kept", kept);

@@ -28,6 +28,8 @@ struct ks_record_buffer {
 struct ks_record_source {
     const char *device;
     bool modelled;
+    /* A quick look at a word that lies far from the memory it was found in: an address at all?  NULL: never. */
+    bool (*near)(const void *p);
     /* The live memory around p that kernels can use. */
     bool (*find)(const void *p, struct ks_record_buffer *ret);
     /* Copies n bytes of it; false: it cannot be read any more. */

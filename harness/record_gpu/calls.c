@@ -337,10 +337,16 @@ static const struct {
     ROW(cuDevicePrimaryCtxReset_v2, context_ends),
 };
 
+#define MAX_IDS 1024
+static unsigned char row_of[MAX_IDS]; /* by number of the call, from 1 on */
+
 void gpu_calls_enable(CUpti_SubscriberHandle subscriber)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) /* one that this CUPTI does not know is not called either */
+    {
+        row_of[rows[i].id] = (unsigned char)(i + 1);
         (void)gpu.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, rows[i].id);
+    }
 }
 
 void gpu_calls_take(CUpti_CallbackId id, const CUpti_CallbackData *cb)
@@ -350,10 +356,9 @@ void gpu_calls_take(CUpti_CallbackId id, const CUpti_CallbackData *cb)
                      .params = cb->functionParams,
                      .enter = enter,
                      .done = !enter && *(const CUresult *)cb->functionReturnValue == CUDA_SUCCESS};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if ((CUpti_CallbackId)rows[i].id == id) {
-            c.per_thread = rows[i].per_thread;
-            rows[i].fn(&c);
-            return;
-        }
+    int row = id < MAX_IDS ? row_of[id] - 1 : -1;
+    if (row < 0)
+        return;
+    c.per_thread = rows[row].per_thread;
+    rows[row].fn(&c);
 }

@@ -178,23 +178,16 @@ static struct known ask(CUfunction named)
     return k;
 }
 
+/* Book is held, and let go while the driver is asked. */
 static struct known function_of(CUfunction named)
 {
-    bool found = false;
-    struct known k;
-    pthread_mutex_lock(&gpu_book);
-    for (size_t i = 0; i < known.n && !found; i++)
-        if (known.data[i].named == named) {
-            k = known.data[i];
-            found = true;
-        }
+    for (size_t i = 0; i < known.n; i++)
+        if (known.data[i].named == named)
+            return known.data[i];
     pthread_mutex_unlock(&gpu_book);
-    if (found)
-        return k;
-    k = ask(named);
+    struct known k = ask(named);
     pthread_mutex_lock(&gpu_book);
     ks_vec_push(&known, k);
-    pthread_mutex_unlock(&gpu_book);
     return k;
 }
 
@@ -230,11 +223,11 @@ void gpu_launch_enter(struct gpu_launch *g, const CUpti_CallbackData *cb)
         pthread_mutex_unlock(&gpu_gate);
         return;
     }
+    pthread_mutex_lock(&gpu_book);
     const struct known k = function_of(g->f);
     g->f = k.f;
     if (!g->l.cluster[0])
         memcpy(g->l.cluster, k.cluster, sizeof k.cluster);
-    pthread_mutex_lock(&gpu_book);
     bool wanted = ks_recorder_samples(r, &g->l);
     struct pending *p = pending_add(cb->correlationId);
     p->n = ks_recorder_next(r);

@@ -10,7 +10,7 @@ pthread_mutex_t gpu_gate = PTHREAD_MUTEX_INITIALIZER, gpu_book = PTHREAD_MUTEX_I
 pthread_rwlock_t gpu_paper = PTHREAD_RWLOCK_INITIALIZER;
 
 static struct ks_recorder *recorder;
-static bool tried, loaded, finished;
+static bool tried, opened, loaded, finished;
 
 CUstream gpu_stream(CUstream s, bool per_thread)
 {
@@ -40,7 +40,7 @@ void gpu_not_covered(const char *what)
 
 static struct ks_recorder *open_recorder(void)
 {
-    static struct ks_record_source source = {.find = gpu_memory_find, .read = gpu_memory_read};
+    static struct ks_record_source source = {.near = gpu_memory_near, .find = gpu_memory_find, .read = gpu_memory_read};
     static char name[256] = "unknown GPU";
     CUdevice device;
     struct ks_err err;
@@ -57,12 +57,15 @@ static struct ks_recorder *open_recorder(void)
 
 struct ks_recorder *gpu_recorder(void)
 {
+    if (__atomic_load_n(&opened, __ATOMIC_ACQUIRE)) /* paper is held: nobody closes it */
+        return finished ? NULL : recorder;
     pthread_mutex_lock(&gpu_book);
     if (!tried) {
         tried = true;
         open_recorder();
     }
     struct ks_recorder *r = finished ? NULL : recorder;
+    __atomic_store_n(&opened, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&gpu_book);
     return r;
 }

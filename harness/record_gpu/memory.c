@@ -11,6 +11,39 @@ static KS_VEC(struct ks_record_buffer) all; /* by address, no overlap */
 static CUstream reader;
 static CUcontext reader_context;
 
+#define MAX_PLACES 16
+#define PLACE_BITS 40
+
+static struct {
+    uintptr_t lo, hi; /* grow, are read without the lock */
+} places[MAX_PLACES];
+static int n_places;
+
+static void place_add(uintptr_t lo, uintptr_t hi)
+{
+    int i = 0;
+    while (i < n_places && places[i].lo >> PLACE_BITS != lo >> PLACE_BITS)
+        i++;
+    if (i == MAX_PLACES)
+        return;
+    if (i == n_places || lo < places[i].lo)
+        __atomic_store_n(&places[i].lo, lo, __ATOMIC_RELAXED);
+    if (hi > places[i].hi)
+        __atomic_store_n(&places[i].hi, hi, __ATOMIC_RELAXED);
+    if (i == n_places)
+        __atomic_store_n(&n_places, n_places + 1, __ATOMIC_RELEASE);
+}
+
+bool gpu_memory_near(const void *p)
+{
+    int n = __atomic_load_n(&n_places, __ATOMIC_ACQUIRE);
+    for (int i = 0; i < n; i++)
+        if ((uintptr_t)p >= __atomic_load_n(&places[i].lo, __ATOMIC_RELAXED) &&
+            (uintptr_t)p < __atomic_load_n(&places[i].hi, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
 /* The first that ends behind p. */
 static size_t place_of(const unsigned char *p)
 {
@@ -37,6 +70,7 @@ void gpu_memory_add(const void *base, size_t size_bytes, const char *kind)
     if (!base || size_bytes == 0)
         return;
     pthread_mutex_lock(&lock);
+    place_add((uintptr_t)base, (uintptr_t)base + size_bytes);
     size_t at = place_of(b.base), n = 0;
     while (at + n < all.n && all.data[at + n].base < b.base + size_bytes) /* of a context that is gone */
         n++;

@@ -46,6 +46,8 @@ void gpu_memory_add(const void *base, size_t size_bytes, const char *kind);
 void gpu_memory_remove(const void *base);
 /* A context ended: the stream that memory is read on may have been its. */
 void gpu_memory_forget_stream(void);
+/* Between the first and the last allocation of one of the places that the driver has for them (pools lie far from the rest). */
+bool gpu_memory_near(const void *p);
 bool gpu_memory_find(const void *p, struct ks_record_buffer *ret);
 bool gpu_memory_read(const struct ks_record_buffer *b, size_t off_byte, void *to, size_t n);
 /* 0: ordinary memory of the host. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MAX_PARAM 64
 #define MAX_OPS   65536
@@ -267,6 +268,22 @@ EXPORT CUresult cuMemAllocManaged(CUdeviceptr *ret, size_t n, unsigned flags)
 EXPORT CUresult cuMemHostAlloc(void **ret, size_t n, unsigned flags)
 {
     CALL(cuMemHostAlloc, NULL, allocate(ret, n, CU_MEMORYTYPE_HOST), ret, n, flags);
+}
+/* Pools lie far from everything else. */
+static CUresult allocate_far(void **ret, size_t n)
+{
+    static uintptr_t at = (uintptr_t)0x65 << 40;
+    void *p = mmap((void *)at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    at += (uintptr_t)2 << 20;
+    if (p == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *ret = p;
+    memories[n_memories++] = (struct memory){p, n, CU_MEMORYTYPE_DEVICE};
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemAllocAsync(CUdeviceptr *ret, size_t n, CUstream s)
+{
+    CALL(cuMemAllocAsync, NULL, allocate_far((void **)ret, n), ret, n, s);
 }
 EXPORT CUresult cuMemFree_v2(CUdeviceptr p)
 {

@@ -92,8 +92,8 @@ int main(int argc, char **argv)
     CHECK(cuModuleGetFunction(&through, m, "_Z7through4pair"));
     CHECK(cuModuleGetFunction(&bad, m, "_Z3badv"));
     CHECK(cuMemAlloc_v2(&a, N * 4));
-    CHECK(cuMemAlloc_v2(&b, N * 4));
     CHECK(cuStreamCreate(&s, 0));
+    CHECK(cuMemAllocAsync(&b, N * 4, s));
     for (int i = 0; i < N; i++)
         h[i] = (float)(i * 2654435761u % 1000);
     CHECK(cuMemcpyHtoD_v2(a, h, N * 4));
