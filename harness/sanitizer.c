@@ -1,24 +1,20 @@
 /* The safety gate on a GPU: compute-sanitizer's four tools over a replay of small cases by kscc-worker. */
 #include "harness/session_impl.h"
 
+#include "harness/remote/remote.h"
+#include "harness/remote/step.h"
+#include "harness/sanitizer_tool.h"
 #include "base/file.h"
 #include "base/process.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define N_TOOLS      6
 #define REPLAY_CPU_S 900
-#define ERROR_STATUS 86
-/* leakcheck is memcheck once more: what it says of leaks must not silence what memcheck says of accesses.  So is sizecheck, in a
- * confirmation: over the timing points and the sizes that the code names, where what is written far from every buffer is in no
- * canary. */
-static const char *const tools[N_TOOLS] = {"memcheck", "racecheck", "initcheck", "synccheck", "leakcheck", "sizecheck"};
-enum { TOOL_LEAKS = 4, TOOL_SIZES = 5 };
-#define NOT_ENDED (-2)
+#define AGAIN_MS     180000
+#define NOT_ENDED    (-2)
 /* How many calls are replayed, and how large: of each call, of all. */
 struct replay_limit {
     size_t calls, call_bytes, bytes;
@@ -111,11 +107,14 @@ static enum ks_code replay_write(struct ks_trial *t, const struct ks_built *buil
     c->u.hello.cpu_limit_s = REPLAY_CPU_S;
     snprintf(c->u.hello.arch, sizeof c->u.hello.arch, "%s", s->opt.arch);
     if (s->runtime_path)
-        snprintf(c->u.hello.runtime_path, sizeof c->u.hello.runtime_path, "%s", s->runtime_path);
+        snprintf(c->u.hello.runtime_path, sizeof c->u.hello.runtime_path, "%s",
+                 s->opt.remote ? KS_STEP_RUNTIME : s->runtime_path);
     KS_TRY(command_write(fd, c, err));
     c->op = KS_OP_LOAD;
     memset(&c->u, 0, sizeof c->u);
     snprintf(c->u.load.path, sizeof c->u.load.path, "%s", built->shared_path);
+    if (s->opt.remote)
+        KS_TRY(ks_remote_object_send(s->opt.remote, c->u.load.path, sizeof c->u.load.path, err));
     snprintf(c->u.load.symbol, sizeof c->u.load.symbol, "%s", s->opt.signature->symbol);
     KS_TRY(command_write(fd, c, err));
     for (size_t i = 0; i < t->n_cases; i++)
@@ -124,23 +123,6 @@ static enum ks_code replay_write(struct ks_trial *t, const struct ks_built *buil
     for (size_t i = 0; sizes && i < t->sized.n; i++)
         KS_TRY(call_add(s, fd, c, &t->sized.data[i].shape, t->sized.data[i].call, r, err));
     return r->done.n || sizes ? KS_OK : ks_fail(err, KS_ERR_LIMIT, "find a case below %zu MiB", r->limit->call_bytes >> 20);
-}
-
-static bool sanitizer_find(const struct ks_session *s, char **ret_path)
-{
-    struct ks_err ignored;
-    KS_AUTO_FREE char *nvcc = NULL;
-    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, path = KS_STR_INIT;
-    if (ks_path_search("compute-sanitizer", ret_path, &ignored) == KS_OK)
-        return true;
-    if (ks_path_search(s->opt.nvcc_argv[0], &nvcc, &ignored) != KS_OK)
-        return false;
-    ks_path_dir(&dir, nvcc);
-    ks_path_join(&path, dir.data, "compute-sanitizer");
-    if (!ks_file_is_executable(path.data))
-        return false;
-    *ret_path = ks_str_detach(&path, NULL);
-    return true;
 }
 
 /* First line of a report that says what is wrong, without the tool's "=========". */
@@ -174,72 +156,6 @@ static size_t records(const struct ks_str *out, const struct replay *r)
     return n;
 }
 
-/* ret_errors: 0 clean, 1 something found (text in ret_text), -1 the tool makes no statement (why in ret_text), NOT_ENDED too. */
-static void tool_run(const char *sanitizer, const struct ks_session *s, size_t tool, const struct replay *replay, bool sealed,
-                     int64_t timeout_ms, int *ret_errors, struct ks_str *ret_text)
-{
-    KS_AUTO_ARGS struct ks_args a;
-    KS_AUTO_STR struct ks_str out = KS_STR_INIT, errout = KS_STR_INIT;
-    struct ks_spawn spawn;
-    struct ks_exit e;
-    struct ks_err err;
-    ks_args_init(&a);
-    ks_args_add(&a, sanitizer);
-    ks_args_addf(&a, "--tool=%s", tool >= TOOL_LEAKS ? "memcheck" : tools[tool]);
-    if (tool == TOOL_LEAKS)
-        ks_args_add(&a, "--leak-check=full");
-    ks_args_addf(&a, "--error-exitcode=%d", ERROR_STATUS);
-    ks_args_add(&a, "--print-limit=4");
-    ks_args_add(&a, s->worker_path);
-    ks_args_add(&a, sealed ? "--replay" : "--replay-unsealed");
-    ks_args_add(&a, replay->path.data);
-    ks_spawn_init(&spawn);
-    spawn.argv = a.v;
-    spawn.own_group = true;
-    spawn.die_with_parent = true;
-    spawn.timeout_ms = timeout_ms;
-    *ret_errors = -1;
-    if (ks_process_run(&spawn, &out, &errout, &e, &err) != KS_OK) {
-        ks_str_add(ret_text, err.message);
-        return;
-    }
-    if (ks_exit_ok(&e)) {
-        size_t done = records(&out, replay);
-        if (done == replay->done.n)
-            *ret_errors = 0;
-        else
-            ks_str_addf(ret_text, "ends after %zu of %zu calls", done, replay->done.n);
-        return;
-    }
-    if (e.kind == KS_EXIT_STATUS && e.status == ERROR_STATUS)
-        *ret_errors = 1;
-    else if (e.kind == KS_EXIT_TIMEOUT)
-        *ret_errors = NOT_ENDED;
-    first_finding(&out, ret_text);
-    if (ret_text->len == 0)
-        ks_exit_describe(&e, ret_text);
-    if (*ret_errors < 0 && errout.len)
-        ks_str_addf(ret_text, ": %.200s", errout.data);
-}
-
-/* One tool over the candidate's replay. */
-struct tool_job {
-    const char *sanitizer;
-    const struct replay *replay;
-    const struct ks_session *s;
-    size_t tool;
-    int64_t timeout_ms;
-    int errors;
-    struct ks_str text;
-};
-
-static void *tool_thread(void *arg)
-{
-    struct tool_job *j = arg;
-    tool_run(j->sanitizer, j->s, j->tool, j->replay, true, j->timeout_ms, &j->errors, &j->text);
-    return NULL;
-}
-
 /* What is replayed of one arm: `calls` by all tools but sizecheck. */
 struct replays {
     struct replay calls, sizes;
@@ -247,7 +163,7 @@ struct replays {
 
 static const struct replay *replay_of(const struct replays *r, size_t tool)
 {
-    return tool == TOOL_SIZES ? &r->sizes : &r->calls;
+    return tool == KS_TOOL_SIZES ? &r->sizes : &r->calls;
 }
 
 static enum ks_code replays_write(struct ks_trial *t, const struct ks_built *built, bool is_candidate, struct replays *ret,
@@ -264,29 +180,70 @@ static void replays_release(struct replays *r)
     replay_release(&r->sizes);
 }
 
-/* All tools at once: each is a process of its own that mostly waits for the driver to start. */
-static void tools_run(const char *sanitizer, const struct ks_session *s, const struct replays *replays, int64_t timeout_ms,
-                      struct tool_job *jobs)
+/* What a tool's report says: 0 clean, 1 something found (what: in ret_text), -1 it makes no statement (why: in ret_text),
+ * NOT_ENDED too. */
+static int report_read(const struct ks_tool_report *report, const struct replay *replay, struct ks_str *ret_text)
 {
-    pthread_t threads[N_TOOLS];
-    bool started[N_TOOLS];
-    for (size_t i = 0; i < N_TOOLS; i++) {
-        const struct replay *replay = replay_of(replays, i);
-        jobs[i] = (struct tool_job){.sanitizer = sanitizer, .replay = replay, .s = s, .tool = i, .timeout_ms = timeout_ms};
-        started[i] = replay->done.n && pthread_create(&threads[i], NULL, tool_thread, &jobs[i]) == 0;
-        if (replay->done.n && !started[i])
-            tool_thread(&jobs[i]);
+    ks_str_clear(ret_text);
+    if (!report->ran) {
+        ks_str_add(ret_text, ks_str_cstr(&report->errout));
+        return -1;
     }
-    for (size_t i = 0; i < N_TOOLS; i++)
-        if (started[i])
-            pthread_join(threads[i], NULL);
+    if (ks_exit_ok(&report->exit)) {
+        size_t done = records(&report->out, replay);
+        if (done == replay->done.n)
+            return 0;
+        ks_str_addf(ret_text, "ends after %zu of %zu calls", done, replay->done.n);
+        return -1;
+    }
+    bool found = report->exit.kind == KS_EXIT_STATUS && report->exit.status == KS_TOOL_ERROR_STATUS;
+    first_finding(&report->out, ret_text);
+    if (ret_text->len == 0)
+        ks_exit_describe(&report->exit, ret_text);
+    if (!found && report->errout.len)
+        ks_str_addf(ret_text, ": %.200s", report->errout.data);
+    return found ? 1 : report->exit.kind == KS_EXIT_TIMEOUT ? NOT_ENDED : -1;
+}
+
+/* Where the device is.  Errors: KS_ERR_NOT_FOUND (no compute-sanitizer there), or the connection's. */
+static enum ks_code tools_run(const struct ks_session *s, const char *sanitizer, const struct replays *replays, unsigned mask,
+                              bool sealed, int64_t timeout_ms, struct ks_tool_report *ret, struct ks_err *err)
+{
+    struct ks_tools_task task = {.sanitizer = sanitizer,
+                                 .worker = s->worker_path,
+                                 .replay = replays->calls.path.data,
+                                 .sizes = replays->sizes.path.data,
+                                 .sealed = sealed,
+                                 .timeout_ms = timeout_ms};
+    for (size_t i = 0; i < KS_N_TOOLS; i++)
+        task.mask |= mask & (replay_of(replays, i)->done.n ? 1u << i : 0);
+    if (s->opt.remote)
+        return ks_remote_tools(s->opt.remote, &task, ret, err);
+    ks_tools_run(&task, ret);
+    return KS_OK;
+}
+
+/* One of them, waited for. */
+static int tool_ask(const struct ks_session *s, const char *sanitizer, size_t tool, const struct replays *replays, bool sealed,
+                    struct ks_str *ret_text)
+{
+    struct ks_tool_report reports[KS_N_TOOLS] = {0};
+    struct ks_err err;
+    int errors = -1;
+    ks_str_clear(ret_text);
+    if (tools_run(s, sanitizer, replays, 1u << tool, sealed, AGAIN_MS, reports, &err) == KS_OK)
+        errors = report_read(&reports[tool], replay_of(replays, tool), ret_text);
+    else
+        ks_str_add(ret_text, err.message);
+    ks_tool_reports_release(reports);
+    return errors;
 }
 
 /* Large calls are slow under the tool: that one does not end is no finding, but no proof either. */
 static void sizes_not_ended(struct ks_trial *t, const struct replay *sizes, struct ks_json *details)
 {
     KS_AUTO_STR struct ks_str why = KS_STR_INIT;
-    ks_json_set_str(details, tools[TOOL_SIZES], "no statement: it did not end in time");
+    ks_json_set_str(details, ks_tool_name(KS_TOOL_SIZES), "no statement: it did not end in time");
     if (t->v->approval)
         return;
     ks_str_addf(&why, "compute-sanitizer did not come to the end of %zu calls at timing points and at sizes that the code names",
@@ -295,52 +252,51 @@ static void sizes_not_ended(struct ks_trial *t, const struct replay *sizes, stru
 }
 
 /* What the reports amount to. */
-static void safety_judge(struct ks_trial *t, const char *sanitizer, const struct replays *base, struct tool_job *jobs)
+static void safety_judge(struct ks_trial *t, const char *sanitizer, const struct replays *candidate, const struct replays *base,
+                         const struct ks_tool_report *reports)
 {
     struct ks_session *s = t->s;
     struct ks_json *details = ks_json_object();
     KS_AUTO_STR struct ks_str silent = KS_STR_INIT;
     size_t n_clean = 0;
-    for (size_t i = 0; i < N_TOOLS; i++) {
-        KS_AUTO_STR struct ks_str base_text = KS_STR_INIT;
-        const struct replay *base_replay = replay_of(base, i);
-        int errors = jobs[i].errors;
-        if (jobs[i].replay->done.n == 0)
+    for (size_t i = 0; i < KS_N_TOOLS; i++) {
+        KS_AUTO_STR struct ks_str base_text = KS_STR_INIT, said = KS_STR_INIT;
+        if (replay_of(candidate, i)->done.n == 0)
             continue;
-        if (i == TOOL_SIZES && errors == NOT_ENDED) {
-            sizes_not_ended(t, jobs[i].replay, details);
+        int errors = report_read(&reports[i], replay_of(candidate, i), &said);
+        if (i == KS_TOOL_SIZES && errors == NOT_ENDED) {
+            sizes_not_ended(t, &candidate->sizes, details);
             continue;
         }
         bool sealed = true;
         int base_errors = 0; /* what the original does, too, is not held against the candidate */
         if (errors != 0)
-            tool_run(sanitizer, s, i, base_replay, sealed, 180000, &base_errors, &base_text);
+            base_errors = tool_ask(s, sanitizer, i, base, sealed, &base_text);
         if (base_errors < 0) { /* it may be the sandbox that the tool cannot work in */
             sealed = false;
             ks_str_clear(&base_text);
-            ks_str_clear(&jobs[i].text);
-            tool_run(sanitizer, s, i, jobs[i].replay, sealed, 180000, &errors, &jobs[i].text);
+            errors = tool_ask(s, sanitizer, i, candidate, sealed, &said);
             base_errors = 0;
             if (errors != 0)
-                tool_run(sanitizer, s, i, base_replay, sealed, 180000, &base_errors, &base_text);
+                base_errors = tool_ask(s, sanitizer, i, base, sealed, &base_text);
         }
-        const char *text = ks_str_cstr(&jobs[i].text);
+        const char *text = ks_str_cstr(&said);
         if (errors == 0) {
-            ks_json_set_str(details, tools[i], sealed ? "clean" : "clean (without Landlock and seccomp)");
+            ks_json_set_str(details, ks_tool_name(i), sealed ? "clean" : "clean (without Landlock and seccomp)");
             n_clean++;
             continue;
         }
         if (errors > 0 && base_errors == 0) {
-            ks_gate_fail(t, KS_GATE_SAFETY, details, "compute-sanitizer %s: %s", tools[i], text);
+            ks_gate_fail(t, KS_GATE_SAFETY, details, "compute-sanitizer %s: %s", ks_tool_name(i), text);
             return;
         }
         if (errors < 0 && base_errors == 0) {
-            ks_gate_fail(t, KS_GATE_SAFETY, details, "under compute-sanitizer %s the candidate %s", tools[i], text);
+            ks_gate_fail(t, KS_GATE_SAFETY, details, "under compute-sanitizer %s the candidate %s", ks_tool_name(i), text);
             return;
         }
         KS_AUTO_STR struct ks_str why = KS_STR_INIT;
         ks_str_addf(&why, "no statement: the original fails too (%s)", ks_str_cstr(&base_text));
-        ks_json_set_str(details, tools[i], ks_str_cstr(&why));
+        ks_json_set_str(details, ks_tool_name(i), ks_str_cstr(&why));
         ks_str_clear(&silent);
         ks_str_add(&silent, ks_str_cstr(&base_text));
     }
@@ -358,34 +314,32 @@ void ks_safety_sanitizer(struct ks_trial *t)
     struct ks_session *s = t->s;
     struct ks_err err;
     KS_AUTO_FREE char *sanitizer = NULL;
-    if (s->opt.remote) {
-        ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is not run on a device that is elsewhere");
-        return;
-    }
     if (s->recorded) { /* its replay makes contents itself */
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is not run on recorded contents");
         return;
     }
-    if (!sanitizer_find(s, &sanitizer)) {
+    if (!s->opt.remote && !ks_tool_find(s->opt.nvcc_argv[0], &sanitizer)) {
         ks_gate_skip(t, KS_GATE_SAFETY, "compute-sanitizer is neither on PATH nor beside nvcc");
         return;
     }
     struct replays candidate = {0}, base = {0};
-    struct tool_job jobs[N_TOOLS] = {0};
+    struct ks_tool_report reports[KS_N_TOOLS] = {0};
     if (replays_write(t, t->arm.built, true, &candidate, &err) != KS_OK ||
         replays_write(t, s->baseline, false, &base, &err) != KS_OK) {
         ks_gate_skip(t, KS_GATE_SAFETY, "%s", err.message);
     } else {
         ks_trial_enter(t, false);
         int64_t start_ns = ks_clock_ns();
-        tools_run(sanitizer, s, &candidate, ks_trial_left_ms(t) + 60000, jobs);
+        enum ks_code code = tools_run(s, sanitizer, &candidate, ~0u, true, ks_trial_left_ms(t) + 60000, reports, &err);
         ks_trial_enter(t, false); /* lets in who waits to be alone */
-        safety_judge(t, sanitizer, &base, jobs);
+        if (code == KS_OK)
+            safety_judge(t, sanitizer, &candidate, &base, reports);
+        else
+            ks_gate_skip(t, KS_GATE_SAFETY, "%s", err.message);
         t->v->tools_ns += ks_clock_ns() - start_ns;
         ks_session_leave(s);
     }
-    for (size_t i = 0; i < N_TOOLS; i++)
-        ks_str_release(&jobs[i].text);
+    ks_tool_reports_release(reports);
     replays_release(&candidate);
     replays_release(&base);
 }

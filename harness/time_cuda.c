@@ -20,6 +20,7 @@
 
 #include "harness/hidden.h"
 #include "harness/nvml.h"
+#include "harness/remote/remote.h"
 #include "base/process.h"
 
 #include <math.h>
@@ -305,10 +306,9 @@ static void pair_failed(struct ks_trial *t, enum pair_result r, const char *shap
     }
 }
 
-/* Those of the card here are not those of one that is elsewhere. */
 static struct ks_nvml_sample clocks_read(const struct ks_session *s)
 {
-    return s->opt.remote ? (struct ks_nvml_sample){0} : ks_nvml_read();
+    return s->opt.remote ? ks_remote_clocks(s->opt.remote) : ks_nvml_read();
 }
 
 static struct ks_json *clocks_json(const struct ks_nvml_sample *before, const struct ks_nvml_sample *after)

@@ -397,7 +397,7 @@ enum ks_code ks_lane_start(struct ks_lane *l, const struct ks_worker_options *op
     return card_check(r, ret_device_text, err);
 }
 
-static enum ks_code object_send(struct ks_remote *r, char *path, size_t size, struct ks_err *err)
+enum ks_code ks_remote_object_send(struct ks_remote *r, char *path, size_t size, struct ks_err *err)
 {
     char hash[65];
     KS_AUTO_STR struct ks_str object = KS_STR_INIT, answer = KS_STR_INIT;
@@ -429,7 +429,7 @@ enum ks_code ks_lane_ask(struct ks_lane *l, const struct ks_wire_command *asked,
     }
     memcpy(c, asked, head.command_bytes);
     if (c->op == KS_OP_LOAD)
-        KS_TRY(object_send(l->remote, c->u.load.path, sizeof c->u.load.path, err));
+        KS_TRY(ks_remote_object_send(l->remote, c->u.load.path, sizeof c->u.load.path, err));
     size_t n = c->op == KS_OP_PREPARE ? ks_ranges_of_prepare(&c->u.prepare, ranges) : 0;
     head.n_ranges = (uint32_t)n;
     ks_str_addn(&payload, &head, sizeof head);
@@ -470,4 +470,84 @@ void ks_remote_lock(struct ks_remote *r, uint32_t how)
     ks_str_addn(&payload, &how, sizeof how);
     if (r->pid > 0 && !r->lost[0] && frame_exchange(r, KS_STEP_LOCK, 0, &payload, 3600000, &answer, &ignored) != KS_OK)
         return; /* noted as lost */
+}
+
+/* ---- steps of no lane ------------------------------------------------------------------------------------------------ */
+
+static enum ks_code plain_step(struct ks_remote *r, enum ks_step_kind kind, const struct ks_str *payload, int64_t timeout_ms,
+                               struct ks_str *text, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str answer = KS_STR_INIT;
+    KS_AUTO_FREE struct ks_step_result *res = ks_xcalloc(1, sizeof *res);
+    KS_TRY(r->lost[0] ? ks_fail(err, KS_ERR_DEVICE, "lost the connection to %s: %s", r->via->name, r->lost) : KS_OK);
+    KS_TRY(ks_remote_connect(r, err));
+    KS_TRY(frame_exchange(r, kind, 0, payload, timeout_ms, &answer, err));
+    if (answer.len >= sizeof *res)
+        memcpy(res, answer.data, sizeof *res);
+    if (answer.len < sizeof *res || res->code >= KS_N_CODES || res->text_bytes != answer.len - sizeof *res) {
+        ks_fail(err, KS_ERR_PROTOCOL, "the answer is cut short");
+        return lose(r, err);
+    }
+    res->message[sizeof res->message - 1] = 0;
+    if (res->code != KS_OK)
+        return ks_fail(err, (enum ks_code)res->code, "%s", res->message);
+    ks_str_addn(text, answer.data + sizeof *res, (size_t)res->text_bytes);
+    return KS_OK;
+}
+
+/* Each tool that was asked for has its report, and no other. */
+static bool reports_read(const struct ks_json *all, unsigned mask, struct ks_tool_report *ret)
+{
+    for (size_t i = 0; i < ks_json_len(all); i++) {
+        const struct ks_json *one = ks_json_at(all, i);
+        int64_t tool = ks_json_get_i64(one, "tool", -1), kind = ks_json_get_i64(one, "kind", -1);
+        if (tool < 0 || tool >= KS_N_TOOLS || !(mask >> tool & 1) || kind < KS_EXIT_STATUS || kind > KS_EXIT_OUTPUT_LIMIT)
+            return false;
+        mask &= ~(1u << tool);
+        ret[tool].ran = ks_json_get_bool(one, "ran", false);
+        ret[tool].exit.kind = (enum ks_exit_kind)kind;
+        ret[tool].exit.status = (int)ks_json_get_i64(one, "status", -1);
+        ks_str_add(&ret[tool].out, ks_json_get_str(one, "out", ""));
+        ks_str_add(&ret[tool].errout, ks_json_get_str(one, "err", ""));
+    }
+    return mask == 0;
+}
+
+/* Those of one replay. */
+static enum ks_code tools_step(struct ks_remote *r, const struct ks_tools_task *task, const char *path, unsigned mask,
+                               struct ks_tool_report *ret, struct ks_err *err)
+{
+    struct ks_step_tools head = {.mask = task->mask & mask, .sealed = task->sealed, .timeout_ms = task->timeout_ms};
+    KS_AUTO_STR struct ks_str replay = KS_STR_INIT, payload = KS_STR_INIT, text = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *all = NULL;
+    if (!head.mask)
+        return KS_OK;
+    KS_TRY(ks_file_read(path, MAX_OBJECT, &replay, err));
+    ks_str_addn(&payload, &head, sizeof head);
+    ks_str_addn(&payload, ks_str_cstr(&replay), replay.len);
+    KS_TRY(plain_step(r, KS_STEP_TOOLS, &payload, task->timeout_ms, &text, err));
+    if (ks_json_parse(ks_str_cstr(&text), text.len, "the tools' reports", &all, err) != KS_OK)
+        return lose(r, err);
+    if (reports_read(all, head.mask, ret))
+        return KS_OK;
+    ks_fail(err, KS_ERR_PROTOCOL, "the answer brings other reports than were asked for");
+    return lose(r, err);
+}
+
+enum ks_code ks_remote_tools(struct ks_remote *r, const struct ks_tools_task *task, struct ks_tool_report *ret,
+                             struct ks_err *err)
+{
+    const unsigned sizes = 1u << KS_TOOL_SIZES;
+    KS_TRY(tools_step(r, task, task->replay, ~sizes, ret, err));
+    return tools_step(r, task, task->sizes, sizes, ret, err);
+}
+
+struct ks_nvml_sample ks_remote_clocks(struct ks_remote *r)
+{
+    struct ks_nvml_sample sample = {0};
+    struct ks_err ignored;
+    KS_AUTO_STR struct ks_str nothing = KS_STR_INIT, text = KS_STR_INIT;
+    if (plain_step(r, KS_STEP_CLOCKS, &nothing, 10000, &text, &ignored) == KS_OK && text.len == sizeof sample)
+        memcpy(&sample, text.data, sizeof sample);
+    return sample;
 }

@@ -10,6 +10,8 @@
  * in the same way; nothing of it is kept. */
 
 #include "harness/client.h"
+#include "harness/nvml.h"
+#include "harness/sanitizer_tool.h"
 
 struct ks_remote;
 
@@ -50,6 +52,15 @@ void ks_remote_rest(struct ks_remote *r);
 /* Whether a runner has ever answered. */
 bool ks_remote_met(const struct ks_remote *r);
 bool ks_remote_is_by_trial(const struct ks_remote *r);
+
+/* Sends the object of that path, if it is not there; path: becomes a reference to it. */
+KS_NODISCARD enum ks_code ks_remote_object_send(struct ks_remote *r, char *path, size_t size, struct ks_err *err);
+/* As ks_tools_run, there; task->replay names objects and the library by reference, task->sanitizer and worker are not used.
+ * Errors: KS_ERR_NOT_FOUND (no compute-sanitizer there), those of a step. */
+KS_NODISCARD enum ks_code ks_remote_tools(struct ks_remote *r, const struct ks_tools_task *task, struct ks_tool_report *ret,
+                                          struct ks_err *err);
+/* Of the card there; not present where it cannot be asked. */
+struct ks_nvml_sample ks_remote_clocks(struct ks_remote *r);
 
 /* client.c's: one lane.  shm is the parent's copy of the shared memory. */
 struct ks_lane {

@@ -2,6 +2,8 @@
 
 #include "harness/client.h"
 #include "harness/device_lock.h"
+#include "harness/nvml.h"
+#include "harness/sanitizer_tool.h"
 #include "base/file.h"
 #include "base/hash.h"
 
@@ -197,6 +199,76 @@ static enum ks_code lock(struct ks_runner *r, const struct ks_str *payload, stru
     return KS_OK;
 }
 
+/* The replay is of our own paths now.  Only what a parent writes into one is obeyed. */
+static enum ks_code replay_take(const struct ks_runner *r, const char *data, size_t len, const char *path, struct ks_err *err)
+{
+    KS_AUTO_FREE struct ks_wire_command *c = ks_xcalloc(1, sizeof *c);
+    KS_AUTO_STR struct ks_str out = KS_STR_INIT;
+    for (size_t at = 0, n; at < len; at += n) {
+        n = offsetof(struct ks_wire_command, u);
+        if (len - at >= n)
+            memcpy(c, data + at, n);
+        bool known = len - at >= n && (c->op == KS_OP_HELLO || c->op == KS_OP_LOAD || c->op == KS_OP_PREPARE ||
+                                       c->op == KS_OP_CALL || c->op == KS_OP_REPORT);
+        n = known ? ks_wire_command_bytes((enum ks_wire_op)c->op) : 0;
+        if (!known || len - at < n)
+            return ks_fail(err, KS_ERR_PROTOCOL, "run tools: the replay is none, at byte %zu", at);
+        memcpy(c, data + at, n);
+        if (c->op == KS_OP_HELLO)
+            KS_TRY(runtime_path(r, c->u.hello.runtime_path, sizeof c->u.hello.runtime_path, err));
+        if (c->op == KS_OP_LOAD)
+            KS_TRY(object_path(r, c->u.load.path, sizeof c->u.load.path, err));
+        ks_str_addn(&out, c, n);
+    }
+    return ks_file_write_atomic(path, ks_str_cstr(&out), out.len, 0600, err);
+}
+
+static void reports_text(const struct ks_tool_report *reports, unsigned mask, struct ks_str *text)
+{
+    KS_AUTO_JSON struct ks_json *all = ks_json_array();
+    for (size_t i = 0; i < KS_N_TOOLS; i++) {
+        struct ks_json *one = mask >> i & 1 ? ks_json_object() : NULL;
+        if (!one)
+            continue;
+        ks_json_set_i64(one, "tool", (int64_t)i);
+        ks_json_set_bool(one, "ran", reports[i].ran);
+        ks_json_set_i64(one, "kind", reports[i].exit.kind);
+        ks_json_set_i64(one, "status", reports[i].exit.status);
+        ks_json_set_str(one, "out", ks_str_cstr(&reports[i].out));
+        ks_json_set_str(one, "err", ks_str_cstr(&reports[i].errout));
+        ks_json_push(all, one);
+    }
+    ks_json_print(all, text);
+}
+
+static enum ks_code tools(struct ks_runner *r, const struct ks_str *payload, struct ks_str *text, struct ks_err *err)
+{
+    struct ks_step_tools head;
+    struct ks_tool_report reports[KS_N_TOOLS] = {0};
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT;
+    KS_AUTO_FREE char *sanitizer = NULL;
+    if (payload->len < sizeof head)
+        return ks_fail(err, KS_ERR_PROTOCOL, "run tools: cut short");
+    memcpy(&head, payload->data, sizeof head);
+    head.mask &= (1u << KS_N_TOOLS) - 1;
+    if (!ks_tool_find("nvcc", &sanitizer) && !ks_tool_find("/usr/local/cuda/bin/nvcc", &sanitizer))
+        return ks_fail(err, KS_ERR_NOT_FOUND, "compute-sanitizer is neither on PATH nor beside nvcc where the device is");
+    ks_path_join(&path, r->scratch, "replay");
+    KS_TRY(replay_take(r, payload->data + sizeof head, payload->len - sizeof head, path.data, err));
+    ks_tools_run(
+        &(struct ks_tools_task){sanitizer, r->program, path.data, path.data, head.mask, head.sealed != 0, head.timeout_ms},
+        reports);
+    reports_text(reports, head.mask, text);
+    ks_tool_reports_release(reports);
+    return KS_OK;
+}
+
+static void clocks(struct ks_str *text)
+{
+    struct ks_nvml_sample sample = ks_nvml_read();
+    ks_str_addn(text, &sample, sizeof sample);
+}
+
 /* Slurm's name for the node is what its programs take. */
 static void greeting(struct ks_str *out)
 {
@@ -237,6 +309,14 @@ enum ks_code ks_runner_step(struct ks_runner *r, const struct ks_frame *f, const
         break;
     case KS_STEP_LOCK:
         code = r->greeted ? lock(r, payload, &why) : ks_fail(&why, KS_ERR_PROTOCOL, "obey before the version is known");
+        break;
+    case KS_STEP_TOOLS:
+        code = r->greeted ? tools(r, payload, &text, &why) : ks_fail(&why, KS_ERR_PROTOCOL, "obey before the version is known");
+        l = NULL;
+        break;
+    case KS_STEP_CLOCKS:
+        clocks(&text);
+        l = NULL;
         break;
     case KS_N_STEPS:
         return ks_fail(err, KS_ERR_PROTOCOL, "obey step %u", f->kind);

@@ -9,7 +9,9 @@
  * second line OBJECT  a shared object; the payload's SHA-256 is its name.  No answer START   struct ks_step_start: a worker
  * process in lane `lane` ASK     struct ks_step_ask, a command (protocol.h), then input contents as ranges of the shared memory
  *   STOP    ends the lane's worker
- *   LOCK    uint32_t: 0 leave, 1 enter with others, 2 enter alone (device_lock.h)
+ *   TOOLS   struct ks_step_tools, a replay (protocol.h's commands; objects and library as references): compute-sanitizer over it.
+ * The answer's text is an array of what the tools said CLOCKS  no payload; the answer's text is a struct ks_nvml_sample of CUDA's
+ * first device there LOCK    uint32_t: 0 leave, 1 enter with others, 2 enter alone (device_lock.h)
  *
  * An answer is struct ks_step_result, a report's text, then the ranges that a read-back wrote.  A lane is one worker process from
  * its start to its end; lanes are numbered from 0 and never used twice.
@@ -23,14 +25,24 @@
 
 #include <stdbool.h>
 
-#define KS_STEP_FORMAT     1
+#define KS_STEP_FORMAT     2
 #define KS_STEP_MAGIC      0x7073736bu
 #define KS_MAX_FRAME_BYTES (1ull << 33)
 #define KS_MAX_LANES       64u
 #define KS_STEP_OBJECT_REF "object:"  /* and its hash: stands for the path of an object in a command */
 #define KS_STEP_RUNTIME    "runtime:" /* stands for the path of the emulated device's library */
 
-enum ks_step_kind { KS_STEP_HEAD, KS_STEP_OBJECT, KS_STEP_START, KS_STEP_ASK, KS_STEP_STOP, KS_STEP_LOCK, KS_N_STEPS };
+enum ks_step_kind {
+    KS_STEP_HEAD,
+    KS_STEP_OBJECT,
+    KS_STEP_START,
+    KS_STEP_ASK,
+    KS_STEP_STOP,
+    KS_STEP_LOCK,
+    KS_STEP_TOOLS,
+    KS_STEP_CLOCKS,
+    KS_N_STEPS
+};
 
 struct ks_frame {
     uint32_t magic, kind, lane, number;
@@ -44,6 +56,11 @@ struct ks_step_start {
     int64_t timeout_ms;
     uint64_t memory_limit_bytes;
     struct ks_wire_hello hello;
+};
+
+struct ks_step_tools {
+    uint32_t mask, sealed;
+    int64_t timeout_ms;
 };
 
 struct ks_step_ask {

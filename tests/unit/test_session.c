@@ -1,5 +1,7 @@
 /* A session end to end on the emulated device: what it refuses to start with, and that a verdict can be repeated. */
 #include "base/process.h"
+#include "harness/nvml.h"
+#include "harness/remote/remote.h"
 #include "tests/unit/session_fixture.h"
 
 #include <pthread.h>
@@ -199,34 +201,38 @@ static void sanitizer_gate(struct fixture *f, const char *candidate, size_t size
     ks_vec_release(&t.sized);
 }
 
-/* A stand-in for compute-sanitizer that runs what it is given and finds nothing. */
-TEST(a_replay_that_ends_early_is_no_clean_one)
+static enum ks_code runner_words(void *context, struct ks_args *out, struct ks_err *err)
 {
+    (void)context, (void)err;
+    ks_args_add_all(out, (char *const[]){(char *)KSCC_BUILD_DIR "/bin/kscc-worker", (char *)"serve", NULL});
+    return KS_OK;
+}
+
+/* With a stand-in for compute-sanitizer that runs what it is given and finds nothing. */
+static void sanitizer_gates(struct ks_remote *remote)
+{
+    static const uint8_t secret[32] = "repeatable";
     struct fixture f;
     struct ks_err err = {0};
     struct ks_verdict v;
-    static const char tool[] = "#!/bin/sh\nwhile case $1 in --*) true ;; *) false ;; esac; do shift; done\nexec \"$@\"\n";
-    CHECK_OK(open_session(&f, CONTRACT("rtol=1e-5 atol=1e-6") ONE_EACH, 0, &err));
+    CHECK_OK(fixture_open(
+        &f, CONTRACT("rtol=1e-5 atol=1e-6") ONE_EACH,
+        (struct ks_session_options){.unit_path = "scale.cu", .signature = &signature, .secret = secret, .remote = remote}, &err));
     if (f.session) {
-        KS_AUTO_STR struct ks_str path = KS_STR_INIT, search = KS_STR_INIT;
-        KS_AUTO_FREE char *before = ks_xstrdup(getenv("PATH"));
-        ks_path_join(&path, f.work, "compute-sanitizer");
-        CHECK_OK(ks_file_write_atomic(path.data, tool, sizeof tool - 1, 0755, &err));
-        ks_str_addf(&search, "%s:%s", f.work, before);
-        setenv("PATH", search.data, 1);
-        sanitizer_gate(&f, ONE_EACH, 0, &v);
+        sanitizer_gate(&f, ONE_EACH, remote ? 9 : 0, &v); /* with calls at 9 sizes that the code names, and without */
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_PASS);
         CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "memcheck", ""), "clean");
-        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "sizecheck", "not run"), "not run");
+        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "sizecheck", "not run"), remote ? "clean" : "not run");
         ks_verdict_release(&v);
-        sanitizer_gate(&f, ONE_EACH, 9, &v);
-        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "sizecheck", ""), "clean");
-        ks_verdict_release(&v);
-        /* the four small calls that the other tools watch come through */
-        sanitizer_gate(&f, FIVE_CALLS, 9, &v);
+        sanitizer_gate(&f, FIVE_CALLS, 9, &v); /* the four small calls that the other tools watch come through */
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
         CHECK_CONTAINS(v.gates[KS_GATE_SAFETY].reason ? v.gates[KS_GATE_SAFETY].reason : "",
                        "sizecheck the candidate ends after");
+        ks_verdict_release(&v);
+    }
+    if (f.session && !remote) {
+        sanitizer_gate(&f, ONE_EACH, 9, &v);
+        CHECK_STR(ks_json_get_str(v.gates[KS_GATE_SAFETY].details, "sizecheck", ""), "clean");
         ks_verdict_release(&v);
         sanitizer_gate(&f, "#include <stdlib.h>\nvoid scale(const float *, float *, int, float) { _Exit(0); }\n", 0, &v);
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
@@ -236,9 +242,74 @@ TEST(a_replay_that_ends_early_is_no_clean_one)
                        0, &v); /* the sandbox is up in a replay, too */
         CHECK_INT(v.gates[KS_GATE_SAFETY].state, KS_GATE_FAIL);
         ks_verdict_release(&v);
-        setenv("PATH", before, 1);
     }
     close_session(&f);
+}
+
+/* Stands in for NVML: a card that is held down by heat. */
+static void fake_nvml(const char *dir)
+{
+    static const char source[] =
+        "int nvmlInit_v2(void) { return 0; }\nint nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { "
+        "*d = (void *)d; return (int)i; }\n"
+        "int nvmlDeviceGetClockInfo(void *d, int k, unsigned *r) { *r = k == 1 ? 1234 : 99; return !d; }\n"
+        "int nvmlDeviceGetTemperature(void *d, int k, unsigned *r) { *r = 77; return !d || k; }\n"
+        "int nvmlDeviceGetCurrentClocksThrottleReasons(void *d, unsigned long long *r) { *r = 0x20; return "
+        "!d; }\n";
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, library = KS_STR_INIT;
+    struct ks_err err = {0};
+    struct ks_spawn spawn;
+    struct ks_exit e;
+    ks_path_join(&path, dir, "nvml.c");
+    ks_path_join(&library, dir, "libnvidia-ml.so.1");
+    CHECK_OK(ks_file_write_atomic(path.data, source, sizeof source - 1, 0644, &err));
+    ks_spawn_init(&spawn);
+    spawn.argv = (char *const[]){(char *)"cc", (char *)"-shared", (char *)"-fPIC", (char *)"-o", library.data, path.data, NULL};
+    CHECK_OK(ks_process_run(&spawn, NULL, NULL, &e, &err));
+    CHECK(ks_exit_ok(&e));
+}
+
+TEST(a_replay_that_ends_early_is_no_clean_one_also_where_the_device_is_elsewhere)
+{
+    static const char tool[] = "#!/bin/sh\nwhile case $1 in --*) true ;; *) false ;; esac; do shift; done\nexec \"$@\"\n";
+    struct ks_remote_via via = {.name = "pipes", .command = runner_words};
+    struct ks_err err = {0};
+    char *dir;
+    CHECK_OK(ks_dir_make_temp("kscc-test", &dir, &err));
+    KS_AUTO_STR struct ks_str path = KS_STR_INIT, search = KS_STR_INIT;
+    KS_AUTO_FREE char *before = ks_xstrdup(getenv("PATH"));
+    ks_path_join(&path, dir, "compute-sanitizer");
+    CHECK_OK(ks_file_write_atomic(path.data, tool, sizeof tool - 1, 0755, &err));
+    ks_str_addf(&search, "%s:%s", dir, before);
+    setenv("PATH", search.data, 1);
+    sanitizer_gates(NULL);
+    fake_nvml(dir);
+    KS_AUTO_FREE char *libraries = getenv("LD_LIBRARY_PATH") ? ks_xstrdup(getenv("LD_LIBRARY_PATH")) : NULL;
+    setenv("LD_LIBRARY_PATH", dir, 1);
+    struct ks_remote *remote = ks_remote_new(&via);
+    sanitizer_gates(remote);
+    struct ks_nvml_sample there = ks_remote_clocks(remote); /* those of the card there, not of one here */
+    CHECK(!ks_remote_lost(remote) && there.present && ks_nvml_throttled(&there));
+    CHECK_INT(there.sm_mhz, 1234);
+    CHECK_INT(there.celsius, 77);
+    if (libraries)
+        setenv("LD_LIBRARY_PATH", libraries, 1);
+    else
+        unsetenv("LD_LIBRARY_PATH");
+    ks_remote_free(remote);
+    ks_path_join(&path, dir, "none"); /* nothing is found there: skipped, and said */
+    setenv("PATH", path.data, 1);
+    remote = ks_remote_new(&via);
+    struct ks_tool_report reports[KS_N_TOOLS] = {0};
+    ks_path_join(&path, dir, "compute-sanitizer");
+    enum ks_code code =
+        ks_remote_tools(remote, &(struct ks_tools_task){.replay = path.data, .mask = 1, .timeout_ms = 1000}, reports, &err);
+    CHECK(code == KS_ERR_NOT_FOUND ||
+          code == KS_ERR_PROTOCOL); /* no tool there; where there is a toolkit, that this is no replay */
+    ks_remote_free(remote);
+    setenv("PATH", before, 1);
+    CHECK_OK(ks_dir_remove(dir, &err));
+    free(dir);
 }
 
 static struct {
