@@ -51,6 +51,7 @@ bool ks_loop_is_long(const struct ks_loop *l); /* trip count at least 8, or not 
 bool ks_access_is_global(const struct ks_access *a);
 const struct ks_loop *ks_case_matmul_loop(const struct ks_case *c, size_t *ret_n, bool *ret_half); /* the first; NULL: none */
 double ks_clamp(double v, double lo, double hi);
+bool ks_node_in_loop(const struct ks_node *n); /* of the function that n is in */
 bool ks_node_inside(const struct ks_node *n, const struct ks_node *around);
 
 #endif

@@ -86,6 +86,13 @@ bool ks_access_is_global(const struct ks_access *a)
     return a->space == KS_SPACE_GLOBAL;
 }
 
+bool ks_node_in_loop(const struct ks_node *n)
+{
+    while (n && !ks_node_is_loop(n))
+        n = n->parent;
+    return n != NULL;
+}
+
 bool ks_node_inside(const struct ks_node *n, const struct ks_node *around)
 {
     for (; n; n = n->parent) {

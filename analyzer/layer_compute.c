@@ -121,9 +121,9 @@ struct operations {
     const struct ks_kernel *k;
     const struct ks_node *call; /* in the kernel, of the function that is looked at; NULL: in the kernel itself */
     int depth;
-    int double_literals, divisions, int_divisions, special, half_ops, from_indices, functions;
+    int double_literals, divisions, int_divisions, special, half_ops, from_indices, functions, register_loops;
     const struct ks_node *first_double, *first_division, *first_int_division, *first_special, *first_half, *first_index,
-        *first_function;
+        *first_function, *first_register_loop;
 };
 
 static void note(int *n, const struct ks_node **first, const struct ks_node *node)
@@ -194,14 +194,40 @@ static bool is_of_indices(const struct ks_node *call)
 
 static bool visit_operation(const struct ks_node *n, void *data);
 
-/* A loop of the function that n is in. */
-static bool is_in_loop(const struct ks_node *n)
+/* What a loop does besides counting. */
+struct work {
+    int operations;
+    bool leaves_registers; /* memory, another loop, or a call that is not known to be arithmetic */
+};
+
+static bool visit_work(const struct ks_node *n, void *data)
 {
-    for (; n; n = n->parent) {
-        if (ks_node_is_loop(n))
-            return true;
-    }
-    return false;
+    struct work *w = data;
+    bool is_call = n->kind == KS_NODE_CALL && !(n->name && ks_call_is_special(n->name));
+    w->operations += n->kind == KS_NODE_BINARY && !n->has_value && !ks_streq(n->op, "=") && !ks_streq(n->op, ",");
+    w->leaves_registers |= is_call || n->kind == KS_NODE_SUBSCRIPT || n->kind == KS_NODE_MEMBER || n->kind == KS_NODE_ASM ||
+                           ks_node_is_loop(n) || ks_node_is(n, KS_NODE_UNARY, "*");
+    return !w->leaves_registers;
+}
+
+/* Eight turns or more, for all that is known; what a pragma keeps rolled is the compiler's affair. */
+static bool runs_often(const struct operations *o, const struct ks_node *loop)
+{
+    for (size_t i = 0; !o->call && i < o->k->n_loops; i++)
+        if (o->k->loops[i].node == loop)
+            return o->k->loops[i].trip_count >= 8 && !o->k->loops[i].kept_rolled;
+    const struct ks_node *cond = loop->kind == KS_NODE_FOR ? loop->children[1] : NULL;
+    return cond && cond->kind == KS_NODE_BINARY && cond->children[1]->has_value && cond->children[1]->value >= 8;
+}
+
+/* A loop of a known and not small number of turns that touches nothing but registers: it is arithmetic and nothing else. */
+static bool is_register_loop(const struct operations *o, const struct ks_node *loop)
+{
+    if (!ks_node_is_loop(loop) || !runs_often(o, loop))
+        return false;
+    struct work w = {0};
+    ks_node_walk(loop->children[loop->kind == KS_NODE_DO ? 0 : loop->n_children - 1], visit_work, &w);
+    return !w.leaves_registers && w.operations >= 2;
 }
 
 /* What a call does is done where the call stands. */
@@ -235,8 +261,10 @@ static bool visit_operation(const struct ks_node *n, void *data)
         if (n->n_children && !o->call && is_of_indices(n))
             note(&o->from_indices, &o->first_index, n);
     }
+    if (is_register_loop(o, n))
+        note(&o->register_loops, &o->first_register_loop, n);
     follow_operations(o, n);
-    if (!ks_loop_around(o->k->loops, o->k->n_loops, o->call ? o->call : n) && !is_in_loop(n))
+    if (!ks_loop_around(o->k->loops, o->k->n_loops, o->call ? o->call : n) && !ks_node_in_loop(n))
         return true;
     if (divides && is_float(n->type))
         note(&o->divisions, &o->first_division, n);
@@ -293,6 +321,9 @@ void ks_case_compute(struct ks_case *c)
         ks_case_add(c, "special_of_indices", o.from_indices, 0.35, o.first_index,
                     "%s() of nothing but indices and sizes, worked out again by every thread that has the same ones",
                     o.first_index->name);
+    if (o.register_loops)
+        ks_case_add(c, "register_loops", o.register_loops, 0.35, o.first_register_loop,
+                    "this loop computes with what is in registers and touches no memory");
     if (o.half_ops)
         ks_case_add(c, "half_scalar_ops", o.half_ops, 0.15, o.first_half, "half-precision arithmetic on one value at a time");
     const struct ks_counters *n = &c->counters;

@@ -3,6 +3,8 @@
 #include "analyzer/evidence.h"
 
 #include "analyzer/expand.h"
+#include "analyzer/poly.h"
+#include "analyzer/usage.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -132,7 +134,53 @@ static double weight_of(const struct ks_launch *l, const struct ks_symbol *buffe
     return sum;
 }
 
-/* Share of all requested bytes that goes to buffers handed over; the bytes of a kernel are spread over its accesses. */
+/* The pointer names another buffer in every turn of a loop: it is assigned there, and not moved on inside one buffer. */
+static bool changes_buffers(const struct ks_node *arg)
+{
+    arg = ks_node_strip(arg);
+    const struct ks_symbol *s = arg && arg->kind == KS_NODE_DECL_REF ? arg->symbol : NULL;
+    for (const struct ks_write *w = s ? s->writes : NULL; w; w = w->next) {
+        const struct ks_node *value = w->value ? ks_node_strip(w->value) : NULL;
+        if (value && ks_node_is(w->node, KS_NODE_BINARY, "=") && value->kind != KS_NODE_BINARY && ks_node_in_loop(w->node))
+            return true;
+    }
+    return false;
+}
+
+/* What the kernel reads and writes behind argument i is there for the next turn of the host loop: the same place of the same
+ * buffer every time, or buffers that change roles. */
+static bool stays_for_next_turn(const struct ks_launch *l, size_t i)
+{
+    const struct ks_symbol *buffer = l->arg_buffers[i];
+    if (!buffer)
+        return changes_buffers(l->args[i]);
+    return l->arg_polys[i].known && !l->arg_polys[i].has_opaque && launch_touches(l, buffer, false) &&
+           launch_touches(l, buffer, true);
+}
+
+/* Part of the launch's accesses that goes to what one turn of a host loop leaves to the next. */
+static double turned_over(const struct ks_launch *l, double total)
+{
+    double sum = 0.0;
+    for (size_t k = 0; l->in_loop && k < l->kernel->n_accesses; k++) {
+        const struct ks_access *a = &l->kernel->accesses[k];
+        for (size_t i = 0; i < l->n_args && i < l->kernel->n_params; i++)
+            if (a->buffer && a->buffer == l->kernel->params[i] && stays_for_next_turn(l, i))
+                sum += a->loop ? 8.0 : 1.0;
+    }
+    return sum / total;
+}
+
+static double launches_in_text(const struct ks_entry *e, const struct ks_kernel *k)
+{
+    double n = 0.0;
+    for (size_t i = 0; i < e->n_done; i++)
+        n += e->done[i]->kernel == k;
+    return n;
+}
+
+/* Share of all requested bytes that goes to buffers handed over, by one launch to another or by one turn of a host loop to the
+ * next; the bytes of a kernel are spread over its accesses. */
 static double handover_share(const struct ks_case *c)
 {
     double handed = 0.0, all = 0.0;
@@ -142,15 +190,19 @@ static double handover_share(const struct ks_case *c)
         if (!l->kernel)
             continue;
         ks_counters_read(c->profile, l->kernel->name, l->kernel->mangled, &n);
-        double bytes = n.load_bytes + n.store_bytes, total = weight_of(l, NULL);
+        double bytes = n.load_bytes + n.store_bytes, total = weight_of(l, NULL), part = 0.0;
         if (!(bytes > 0.0) || total <= 0.0)
             continue;
         all += bytes;
         for (size_t h = 0; h < c->facts->n_handovers; h++) {
             const struct ks_handover *x = &c->facts->handovers[h];
             if (x->producer == l || x->consumer == l)
-                handed += bytes * weight_of(l, x->buffer) / total;
+                part += weight_of(l, x->buffer) / total;
         }
+        double turns = n.launches / launches_in_text(c->entry, l->kernel);
+        if (turns > 1.0)
+            part = fmax(part, turned_over(l, total) * (1.0 - 1.0 / turns));
+        handed += bytes * part;
     }
     return all > 0.0 ? ks_clamp(handed / all, 0.0, 1.0) : (double)NAN;
 }
@@ -265,7 +317,7 @@ void ks_case_operator_boundary(struct ks_case *c)
     double share = handover_share(c), overhead = overhead_share(c);
     if (share > 0.0)
         ks_case_add(c, "handover_bytes_ratio", share, share * 0.8, NULL,
-                    "about %.0f %% of the bytes requested belong to buffers that one launch hands to another", share * 100.0);
+                    "about %.0f %% of the bytes requested belong to what one launch leaves in memory for another", share * 100.0);
     if (overhead > 0.0)
         ks_case_add(c, "launch_overhead_ratio", overhead, e->n_done > 1 || in_loop ? overhead : 0.0, NULL,
                     "%.0f %% of the time is launch overhead", overhead * 100.0);

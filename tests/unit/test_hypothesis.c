@@ -233,6 +233,56 @@ static void derive_text(struct unit *u, const char *text, const char *profile, s
     ks_hypotheses_derive(u->facts, NULL, 0, json, &u->arena, ret);
 }
 
+/* Four turns of a host loop: the kernel's modelled time is DRAM traffic, all of it what one turn leaves to the next. */
+static const char turns_profile[] =
+    "{\"kernels\": [{\"name\": \"_Z4stepPKfPfi\", \"launches\": 4, \"modelled_ns\": 400000, \"global_load_bytes_requested\": 4e8,"
+    " \"global_store_bytes_requested\": 4e8, \"modelled\": {\"launch_ns\": 1000, \"terms\": {\"dram_ns\": 99000}}}]}";
+
+static double handed_over(const char *entry_text)
+{
+    struct unit u;
+    struct ks_hypotheses h;
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    ks_str_addf(&text,
+                "__global__ void step(const float *a, float *b, int n)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                "    if (i < n)\n        b[i] = a[i] * 0.5f;\n}\n%s",
+                entry_text);
+    derive_text(&u, ks_str_cstr(&text), turns_profile, &h);
+    double share = value_of(find(&h, KS_LAYER_OPERATOR_BOUNDARY, "run"), "handover_bytes_ratio");
+    unit_release(&u);
+    return share;
+}
+
+TEST(what_a_turn_of_a_host_loop_leaves_to_the_next_is_handed_over)
+{
+    /* swapped pointers, the same place in every turn, and parts of a buffer that have nothing to do with each other */
+    CHECK_NEAR(handed_over(
+                   "void run(float *x, float *y, int n)\n{\n    float *from = x, *to = y;\n    for (int s = 0; s < 4; s++) {\n"
+                   "        step<<<n / 256, 256>>>(from, to, n);\n        from = to;\n        to = to == x ? y : x;\n    }\n}\n"),
+               0.75, 1e-9);
+    CHECK_NEAR(
+        handed_over(
+            "void run(float *x, int n)\n{\n    for (int s = 0; s < 4; s++)\n        step<<<n / 256, 256>>>(x, x, n);\n}\n"),
+        0.75, 1e-9);
+    CHECK_NEAR(handed_over("void run(float *x, float *y, int n)\n{\n    for (int s = 0; s < 4; s++)\n"
+                           "        step<<<n / 256, 256>>>(x + s * n, y + s * n, n);\n}\n"),
+               -1, 1e-9);
+}
+
+TEST(a_loop_that_touches_no_memory_is_seen_in_functions_too)
+{
+    struct unit u;
+    struct ks_hypotheses h;
+    derive_text(&u,
+                "__host__ __device__ inline int ones(unsigned v)\n{\n    int n = 0;\n    for (int b = 0; b < 32; b++)\n"
+                "        n += (v >> b) & 1;\n    return n;\n}\n"
+                "__global__ void count(const unsigned *a, int *d)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                "    d[i] = ones(a[i]);\n}\n",
+                NULL, &h);
+    CHECK_NEAR(value_of(find(&h, KS_LAYER_COMPUTE, "count"), "register_loops"), 1, 0);
+    unit_release(&u);
+}
+
 TEST(the_ptx_says_what_the_compiler_made_of_the_text)
 {
     static const char text[] = "__global__ void pairs(const float *x, float *y) {\n"
