@@ -227,6 +227,7 @@ void ks_session_free(struct ks_session *s)
         return;
     ks_grave_wait(s);
     ks_arm_stop(&s->base);
+    ks_parked_drop(s);
     ks_standby_drop(s);
     ks_device_lock_close(&s->lock);
     ks_cases_release(s->cases, s->n_cases);
@@ -311,7 +312,7 @@ static bool known_to_others(struct ks_trial *t, const char *code_hash)
 /* Not while others are timed: they would feel a context that goes away. */
 static void arm_end(struct ks_trial *t)
 {
-    if (!t->arm.worker)
+    if (!t->arm.worker && t->s->n_parked == 0)
         return;
     ks_trial_enter(t, false);
     if (t->s->standby_allowed) { /* and the lock with it */

@@ -84,13 +84,15 @@ struct ks_arm {
 };
 
 #define KS_MAX_STANDBY     4 /* two pairs of processes: what a trial of three looks starts anew */
+#define KS_MAX_PARKED      2 /* one pair */
 #define KS_WORKER_START_MS 60000
 
-/* A worker that a thread waits for, and its share of the device's lock. */
+/* Workers that a thread waits for, and their share of the device's lock. */
 struct ks_grave {
     bool used;
     pthread_t thread;
-    struct ks_worker *worker;
+    struct ks_worker *workers[1 + KS_MAX_PARKED];
+    size_t n;
     struct ks_device_lock lock;
 };
 
@@ -140,6 +142,8 @@ struct ks_session {
     bool standby_allowed;
     struct ks_worker *standby[KS_MAX_STANDBY]; /* the one that was started first is first */
     size_t n_standby;
+    struct ks_worker *parked[KS_MAX_PARKED]; /* their part of the trial is over */
+    size_t n_parked;
     struct ks_grave grave;
     double busy_ns;           /* of the GPU in calls and their preparation, so far */
     bool base_changes_device; /* the original leaves limits or attributes of the GPU changed */
@@ -283,7 +287,12 @@ void ks_standby_fill(struct ks_session *s);
 /* The one that has waited longest; NULL: none. */
 struct ks_worker *ks_standby_take(struct ks_session *s);
 void ks_standby_drop(struct ks_session *s);
-/* Kills the arm's worker and leaves the rest to a thread, with s->lock as it is held: the session's is another one afterwards. */
+/* The arm goes on in another process, and its worker ends with the trial, if the device has room for both: at an end of its own it
+ * would be waited for.  False: its worker is as it was. */
+bool ks_arm_park(struct ks_session *s, struct ks_arm *arm);
+void ks_parked_drop(struct ks_session *s);
+/* Kills the arm's worker and those that are parked, and leaves the rest to a thread, with s->lock as it is held: the session's is
+ * another one afterwards. */
 void ks_arm_bury(struct ks_session *s, struct ks_arm *arm);
 void ks_grave_wait(struct ks_session *s);
 

@@ -1,7 +1,8 @@
 /* Workers that wait: they have opened the device and have seen no object of anybody's.  On a GPU a context costs some 0.3 s,
  * which a trial otherwise pays when it starts its processes anew; here it is paid while the compiler works, and never while
  * anything is timed. A worker that ends takes as long again: it is killed at once and buried by a thread, which keeps its share
- * of the device's lock so long, so that no other kscc times beside it.  Workers themselves are started by the session's own
+ * of the device's lock so long, so that no other kscc times beside it.  A pair that others replace while something is timed has
+ * nothing more to do and is parked till the trial ends.  Workers themselves are started by the session's own
  * thread only: they die with it. */
 #include "harness/session_impl.h"
 
@@ -14,7 +15,7 @@ void ks_standby_allow(struct ks_session *s)
 {
     double memory = ks_json_get_num(s->device, "memory_bytes", 0);
     s->standby_allowed = s->opt.standby && s->opt.device == KS_DEVICE_CUDA && !s->opt.remote && s->walls_known &&
-                         s->walls != KS_WALLS_PLAIN && (double)s->arena_bytes * (2 + KS_MAX_STANDBY) <= memory / 4;
+                         s->walls != KS_WALLS_PLAIN && (double)s->arena_bytes * (2 + KS_MAX_STANDBY + KS_MAX_PARKED) <= memory / 4;
 }
 
 void ks_standby_fill(struct ks_session *s)
@@ -55,10 +56,30 @@ void ks_standby_drop(struct ks_session *s)
     s->n_standby = 0;
 }
 
+bool ks_arm_park(struct ks_session *s, struct ks_arm *arm)
+{
+    if (!s->standby_allowed || s->n_parked == KS_MAX_PARKED || !ks_worker_alive(arm->worker))
+        return false;
+    s->parked[s->n_parked++] = arm->worker;
+    arm->worker = NULL;
+    arm->loaded = false;
+    return true;
+}
+
+void ks_parked_drop(struct ks_session *s)
+{
+    for (size_t i = 0; i < s->n_parked; i++)
+        ks_worker_condemn(s->parked[i]);
+    for (size_t i = 0; i < s->n_parked; i++)
+        ks_worker_stop(s->parked[i]);
+    s->n_parked = 0;
+}
+
 static void *bury(void *arg)
 {
     struct ks_grave *g = arg;
-    ks_worker_stop(g->worker);
+    for (size_t i = 0; i < g->n; i++)
+        ks_worker_stop(g->workers[i]);
     ks_device_lock_close(&g->lock);
     return NULL;
 }
@@ -73,11 +94,17 @@ void ks_grave_wait(struct ks_session *s)
 void ks_arm_bury(struct ks_session *s, struct ks_arm *arm)
 {
     struct ks_grave *g = &s->grave;
-    if (!arm->worker)
+    if (!arm->worker && s->n_parked == 0)
         return;
     ks_grave_wait(s);
-    ks_worker_condemn(arm->worker);
-    *g = (struct ks_grave){.worker = arm->worker, .lock = s->lock, .used = true};
+    *g = (struct ks_grave){.lock = s->lock, .used = true};
+    if (arm->worker)
+        g->workers[g->n++] = arm->worker;
+    for (size_t i = 0; i < s->n_parked; i++)
+        g->workers[g->n++] = s->parked[i];
+    s->n_parked = 0;
+    for (size_t i = 0; i < g->n; i++)
+        ks_worker_condemn(g->workers[i]);
     ks_device_lock_open(&s->lock);
     if (pthread_create(&g->thread, NULL, bury, g) != 0) {
         g->used = false;

@@ -177,10 +177,12 @@ static enum ks_code start_both(struct ks_session *s, struct ks_arm *candidate, b
 /* Other processes, started in the other order. */
 static enum ks_code restart(struct ks_session *s, struct ks_arm *candidate, bool *candidate_first, struct ks_err *err)
 {
-    ks_worker_condemn(s->base.worker); /* both end at once */
-    ks_worker_condemn(candidate->worker);
-    ks_arm_stop(&s->base);
-    ks_arm_stop(candidate);
+    if (!ks_arm_park(s, &s->base) || !ks_arm_park(s, candidate)) {
+        ks_worker_condemn(s->base.worker); /* both end at once */
+        ks_worker_condemn(candidate->worker);
+        ks_arm_stop(&s->base);
+        ks_arm_stop(candidate);
+    }
     *candidate_first = !*candidate_first;
     return start_both(s, candidate, *candidate_first, err);
 }
@@ -252,6 +254,7 @@ static enum ks_code control_once(struct ks_session *s, double *ret_ratio, struct
     KS_AUTO_FREE struct pairs *p = ks_xcalloc(1, sizeof *p);
     enum ks_code code = control_pairs(s, &twin, p, err);
     ks_arm_stop(&twin);
+    ks_parked_drop(s);
     KS_TRY(code);
     struct ks_series series = pairs_series(p, 1);
     struct ks_interval i = ks_stats_ratio(&series, 0.95, 1);
