@@ -31,6 +31,8 @@ typedef void ks_record_read_fn(void *arg, size_t off_byte, void *to, size_t n);
 bool ks_record_contents(struct ks_record *r, ks_record_read_fn *read, void *arg, size_t size, char ret_hash[KS_RECORD_HASH]);
 /* Appends a line; takes `line` over.  False: left out. */
 bool ks_record_line(struct ks_record *r, struct ks_json *line);
+/* The same of one that is JSON already, its newline included. */
+bool ks_record_text(struct ks_record *r, const struct ks_str *text);
 /* Appends "end" with totals; not_covered, handed over: what is not in the recording, and how often.  NULL: nothing. */
 void ks_record_close(struct ks_record *r, struct ks_json *not_covered);
 /* Why nothing more is kept, for people; NULL: all has been. */

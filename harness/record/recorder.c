@@ -390,6 +390,34 @@ struct ks_record_call *ks_record_call_new(struct ks_recorder *r, const struct ks
     return c;
 }
 
+static void add_triple(struct ks_str *s, const char *name, const uint32_t v[3])
+{
+    ks_str_addf(s, ",\"%s\":[%u,%u,%u]", name, v[0], v[1], v[2]);
+}
+
+/* Programs have a hundred thousand of these: the line is printed as it is, unless a name has letters that JSON spells in another
+ * way, which a mangled one has not. */
+void ks_recorder_launch(struct ks_recorder *r, const struct ks_record_launch *l, int64_t n, int64_t stream, double ns)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.@";
+    if (l->kernel[strspn(l->kernel, plain)]) {
+        ks_record_call_write(ks_record_call_new(r, l, n, stream), ns);
+        return;
+    }
+    KS_AUTO_STR struct ks_str line = KS_STR_INIT;
+    ks_str_addf(&line, "{\"ev\":\"launch\",\"n\":%lld,\"stream\":%lld,\"kernel\":\"%s\"", (long long)n, (long long)stream, l->kernel);
+    add_triple(&line, "grid", l->grid);
+    add_triple(&line, "block", l->block);
+    if (l->cluster[0])
+        add_triple(&line, "cluster", l->cluster);
+    ks_str_addf(&line, ",\"shared\":%llu%s%s", (unsigned long long)l->shared_bytes, l->cooperative ? ",\"cooperative\":true" : "",
+                l->graph ? ",\"graph\":true" : "");
+    if (ns >= 0)
+        ks_str_addf(&line, ",\"ns\":%.17g", ns);
+    ks_str_add(&line, "}\n");
+    ks_record_text(r->record, &line);
+}
+
 /* It becomes a launch that is only counted. */
 static void give_up(struct ks_record_call *c)
 {

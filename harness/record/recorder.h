@@ -63,6 +63,9 @@ bool ks_recorder_samples(struct ks_recorder *r, struct ks_record_launch *l);
 /* Something is not in the recording: counted, and said at its end. */
 void ks_recorder_not_covered(struct ks_recorder *r, const char *what);
 
+/* Writes a launch that is only counted.  ns: below 0: not known. */
+void ks_recorder_launch(struct ks_recorder *r, const struct ks_record_launch *l, int64_t n, int64_t stream, double ns);
+
 /* One launch. */
 struct ks_record_call;
 struct ks_record_call *ks_record_call_new(struct ks_recorder *r, const struct ks_record_launch *l, int64_t n, int64_t stream);

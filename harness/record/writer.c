@@ -196,12 +196,17 @@ bool ks_record_contents(struct ks_record *r, ks_record_read_fn *read, void *arg,
 bool ks_record_line(struct ks_record *r, struct ks_json *line)
 {
     KS_AUTO_STR struct ks_str text = line_text(line);
+    return ks_record_text(r, &text);
+}
+
+bool ks_record_text(struct ks_record *r, const struct ks_str *text)
+{
     pthread_mutex_lock(&r->lock);
-    if (!r->lines_full && r->written_bytes + (int64_t)text.len + END_BYTES > r->max_bytes) {
+    if (!r->lines_full && r->written_bytes + (int64_t)text->len + END_BYTES > r->max_bytes) {
         cap_reached(r);
         r->lines_full = true;
     }
-    bool written = !r->lines_full && append(r, &text);
+    bool written = !r->lines_full && append(r, text);
     r->lines_left_out += !written;
     pthread_mutex_unlock(&r->lock);
     return written;

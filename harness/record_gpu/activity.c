@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define PERIOD_NS 100000000L
+#define PAUSE_NS  20000000L /* between two flushes at least: CUPTI lets no launch by meanwhile */
 
 /* A kernel that ended. */
 struct ended {
@@ -81,6 +82,7 @@ static void *run(void *arg)
             ;
         woken = false;
         pthread_mutex_unlock(&lock);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
         gpu.cuptiActivityFlushAll(0);
         pthread_rwlock_rdlock(&gpu_paper);
         write_all();

@@ -342,8 +342,7 @@ static unsigned char row_of[MAX_IDS]; /* by number of the call, from 1 on */
 
 void gpu_calls_enable(CUpti_SubscriberHandle subscriber)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) /* one that this CUPTI does not know is not called either */
-    {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* one that this CUPTI does not know is not called either */
         row_of[rows[i].id] = (unsigned char)(i + 1);
         (void)gpu.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, rows[i].id);
     }

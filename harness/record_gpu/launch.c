@@ -74,8 +74,10 @@ static struct pending *pending_take(struct pending **at)
 /* Book is not held. */
 static void pending_write(struct ks_recorder *r, struct pending *p, double ns)
 {
-    struct ks_record_call *call = p->call ? p->call : ks_record_call_new(r, &p->l, p->n, p->stream);
-    ks_record_call_write(call, ns);
+    if (p->call)
+        ks_record_call_write(p->call, ns);
+    else
+        ks_recorder_launch(r, &p->l, p->n, p->stream, ns);
     free(p);
 }
 
