@@ -1,6 +1,7 @@
 #include "driver/signed.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/process.h"
 #include "driver/certificate.h"
 #include "driver/emit.h"
@@ -83,6 +84,22 @@ static enum ks_code verify(const char *allowed, const char *who, const char *sig
     return ks_tool_run(argv, NULL, err);
 }
 
+/* Signature and list come with repositories: a link to a device would be read for ever. */
+static enum ks_code check_readable(const char *path, struct ks_err *err)
+{
+    KS_AUTO_STR struct ks_str text = KS_STR_INIT;
+    KS_TRY(ks_file_check_plain(path, err));
+    return ks_file_read(path, KS_MAX_JSON_BYTES, &text, err);
+}
+
+/* Why a key of the list does not count, in ssh-keygen's words; "" when the list has none such. */
+static const char *not_now(const char *said)
+{
+    return strstr(said, "key has expired")        ? ": its key has expired"
+           : strstr(said, "key is not yet valid") ? ": its key is not yet valid"
+                                                  : "";
+}
+
 static enum ks_code check_signature(const struct ks_store *s, const char *key, const char *allowed, struct ks_err *err)
 {
     KS_AUTO_STR struct ks_str approval = KS_STR_INIT, signature = KS_STR_INIT, who = KS_STR_INIT;
@@ -93,9 +110,12 @@ static enum ks_code check_signature(const struct ks_store *s, const char *key, c
         return ks_fail(err, KS_ERR_DENIED, "the approval of %.12s is not signed (kscc approve --sign=KEY %.12s)", key, key);
     if (!ks_file_exists(allowed))
         return ks_fail(err, KS_ERR_DENIED, "cannot find the allowed signers '%s'", allowed);
+    if (check_readable(ks_str_cstr(&signature), &why) != KS_OK || check_readable(allowed, &why) != KS_OK)
+        return ks_fail(err, KS_ERR_DENIED, "the signature of %.12s cannot be checked: %s", key, why.message);
     char *const argv[] = {"ssh-keygen", "-q", "-Y", "find-principals", "-f", (char *)allowed, "-s", signature.data, NULL};
     if (ks_tool_run(argv, &who, &why) != KS_OK)
-        return ks_fail(err, KS_ERR_DENIED, "the approval of %.12s is signed by nobody in '%s'", key, allowed);
+        return ks_fail(err, KS_ERR_DENIED, "the approval of %.12s is signed by nobody in '%s'%s", key, allowed,
+                       not_now(why.message));
     who.data[strcspn(ks_str_cstr(&who), "\n")] = '\0';
     if (verify(allowed, who.data, ks_str_cstr(&signature), ks_str_cstr(&approval), &why) != KS_OK)
         return ks_fail(err, KS_ERR_DENIED, "the signature of %.12s by %s does not hold", key, who.data);

@@ -27,6 +27,15 @@ approve --sign=alice "$key"
 expect_status 0
 grep -qF "approved $key, signed" out || fail "not said: $(cat out)"
 ships
+# a key out of its time; a signature or a list that has no end; a list is as good in a folder that moved
+checked() { run timeout 60 "$KSCC" check unit.cu; expect_status 1; expect_err "$1"; }
+cp signers listed; sed -i 's/namespaces/valid-before="20200101",&/' signers; checked "is signed by nobody in '$PWD/signers': its key has expired"
+sed 's/namespaces/valid-after="20990101",&/' listed >signers; checked "': its key is not yet valid"
+ln -sf /dev/zero signers; checked "the signature of ${key:0:12} cannot be checked: '$PWD/signers' is no plain file"
+rm signers; cp listed signers; mv "$(key_dir)approved.json.sig" good.sig; ln -s /dev/zero "$(key_dir)approved.json.sig"
+checked "approved.json.sig' is no plain file"
+rm "$(key_dir)approved.json.sig"; mv good.sig "$(key_dir)approved.json.sig"
+mkdir "mo'ved"; cp -r unit.cu kscc.toml signers .kscc "mo'ved"; cd "mo'ved" && run "$KSCC" check unit.cu; expect_status 0; cd ..
 # another text under alice's signature
 cp "$(key_dir)approved.json" good.json
 sed -i 's/"approved_by":[^,]*/"approved_by": "mallory"/' "$(key_dir)approved.json"
