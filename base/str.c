@@ -103,6 +103,11 @@ void ks_str_addf(struct ks_str *s, const char *fmt, ...)
     va_end(ap);
 }
 
+size_t ks_str_bom(const char *s, size_t len)
+{
+    return len >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 bool ks_str_starts(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;

@@ -35,6 +35,8 @@ void ks_str_add_number(struct ks_str *s, double v); /* the shortest text that re
 void ks_str_reserve(struct ks_str *s, size_t extra_bytes);
 
 bool ks_str_starts(const char *s, const char *prefix);
+/* Bytes of the mark of the encoding (U+FEFF) that a text begins with: 3 or 0. */
+size_t ks_str_bom(const char *s, size_t len);
 bool ks_str_starts_one(const char *s, const char *const *prefixes, size_t n);
 bool ks_str_ends(const char *s, const char *suffix);
 bool ks_streq(const char *a, const char *b); /* NULL equals NULL only */

@@ -23,6 +23,7 @@ static const char mark[] = "// kscc-propose:";
 /* The statement's line among the comments and blank lines that lead the text, or NULL. */
 static const char *find_statement(const char *text)
 {
+    text += ks_str_bom(text, strlen(text));
     for (const char *p = text + strspn(text, " \t\r\n"); p[0] == '/' && (p[1] == '/' || p[1] == '*'); p += strspn(p, " \t\r\n")) {
         if (ks_str_starts(p, mark))
             return p;

@@ -173,8 +173,7 @@ static void add_line_directive(const struct ks_unit *u, struct ks_str *out)
 static void write_text(const struct ks_unit *u, const struct ks_inner *entries, size_t n, const struct insertion *list,
                        size_t n_list, struct ks_str *out)
 {
-    static const char bom[] = "\xef\xbb\xbf";
-    size_t at = u->source_len >= 3 && memcmp(u->source, bom, 3) == 0 ? 3 : 0;
+    size_t at = ks_str_bom(u->source, u->source_len);
     add_line_directive(u, out); /* nothing shall name the file that this goes to */
     for (size_t i = 0; i < n; i++) {
         ks_str_addf(out, "extern \"C\" int %s(", entries[i].symbol);

@@ -189,13 +189,11 @@ static const char *plain_cwd(const char *path)
 static enum ks_code source_write(const struct ks_session_options *opt, const char *source, size_t len, const char *path,
                                  struct ks_err *err)
 {
-    static const char bom[] = "\xef\xbb\xbf"; /* counts as such at the very beginning only */
+    size_t bom = ks_str_bom(source, len); /* counts as such at the very beginning only */
     KS_AUTO_STR struct ks_str text = KS_STR_INIT;
-    if (len >= 3 && memcmp(source, bom, 3) == 0) {
-        ks_str_add(&text, bom);
-        source += 3;
-        len -= 3;
-    }
+    ks_str_addn(&text, source, bom);
+    source += bom;
+    len -= bom;
     const char *name = opt->line_path ? opt->line_path : opt->unit_path;
     ks_str_add(&text, "#line 1 \""); /* messages and line information name a file that the user has */
     ks_str_add(&text, plain_cwd(name));

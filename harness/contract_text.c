@@ -414,8 +414,7 @@ static void read_line(struct reader *r, struct ks_scan s)
 static enum ks_code read_source(struct reader *r, const char *source, size_t len, struct ks_err *err)
 {
     uint32_t line = 1;
-    for (size_t begin = len >= 3 && memcmp(source, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; begin < len;
-         line++) { /* a mark of the encoding is no text */
+    for (size_t begin = ks_str_bom(source, len); begin < len; line++) {
         const char *newline = memchr(source + begin, '\n', len - begin);
         size_t end = newline ? (size_t)(newline - source) : len;
         size_t n = end - begin;

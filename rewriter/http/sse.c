@@ -47,10 +47,9 @@ static void end_line(struct ks_sse *s)
 {
     const char *line = ks_str_cstr(&s->line);
     size_t len = s->line.len;
-    if (!s->begun && len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
-        line += 3;
-        len -= 3;
-    }
+    size_t bom = s->begun ? 0 : ks_str_bom(line, len);
+    line += bom;
+    len -= bom;
     s->begun = true;
     if (len == 0)
         dispatch(s);

@@ -1,8 +1,9 @@
 # The emitted object links like the baseline's, exports the same symbols, and computes the same on the emulated device,
-# inside the proved domain (candidate) and outside it (original).
+# inside the proved domain (candidate) and outside it (original).  The text is one of an editor of Windows'.
 light
 unit; good_candidate 1
 sed -i 's/n=1..65536/n=1..4096/; s/n=65536/n=4096/' unit.cu cand/1.cu
+sed -i '1s/^/\xef\xbb\xbf/; s/$/\r/' unit.cu cand/1.cu
 agent --kscc-agent=file:cand -O2 -arch=sm_90a -MD -MF unit.d -c unit.cu -o unit.o
 expect_err "emitted unit.o"
 "$REAL_NVCC" -O2 -arch=sm_90a -MD -MF want.d -c unit.cu -o unit.o.base
