@@ -6,7 +6,7 @@ for name in $(grep '^| R-' $list | grep -oE '`[a-z]+\.[A-Za-z0-9_]+(:[a-z0-9_]+)
   case $name in
   cli.*) [ -e "tests/cli/cases/${name#cli.}.sh" ] ;;
   unit.*:*) file=${name#unit.}; grep -q "^TEST(${name#*:})" "tests/unit/${file%%:*}.c" ;;
-  unit.*) [ -e "tests/unit/${name#unit.}.c" ] ;;
+  unit.*) [ -e "tests/unit/${name#unit.}.c" ] || grep -q "NAME $name " tests/*/CMakeLists.txt ;;
   zoo.*) [ -d "tests/zoo/${name#zoo.}" ] ;; # its tests have the name, or the name with what part they are
   fuzz.*) [ -e "tests/fuzz/fuzz_${name#fuzz.}.c" ] || grep -q "NAME $name " tests/fuzz/CMakeLists.txt ;;
   recheck.*) [ -e "tests/recheck/${name#recheck.}.cpp" ] ;;
