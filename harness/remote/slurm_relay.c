@@ -86,10 +86,10 @@ static enum ks_code send_file(struct ks_slurm_watch *w, const char *worker, cons
 {
     KS_AUTO_ARGS struct ks_args a;
     KS_AUTO_STR struct ks_str from = KS_STR_INIT;
+    ks_args_init(&a);
     ks_path_join(&from, worker, file);
     if (!ks_file_exists(from.data))
         return KS_OK;
-    ks_args_init(&a);
     ks_args_add_all(&a, (char *const[]){(char *)(uintptr_t) "sbcast", (char *)(uintptr_t) "--force", NULL});
     ks_args_addf(&a, "--jobid=%lld", (long long)w->state.number);
     ks_args_add(&a, from.data);

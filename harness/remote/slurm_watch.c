@@ -16,6 +16,7 @@
 #define FIRST_NS       250000000ll
 #define LAST_NS        10000000000ll
 #define MAX_FAILURES   30 /* of squeue and sacct in turn, about five minutes: the controller may be restarted meanwhile */
+#define MAX_CANCELS    5
 #define UNKNOWN_COME_S 300
 #define MIN_COME_S     30 /* that a runner may take to come after Slurm says that its job runs */
 
@@ -232,12 +233,17 @@ void ks_slurm_watch_end(void *context)
 {
     struct ks_slurm_watch *j = context;
     KS_AUTO_ARGS struct ks_args a;
-    KS_AUTO_STR struct ks_str out = KS_STR_INIT, said = KS_STR_INIT;
+    ks_args_init(&a);
     if (!j->submitted || j->over)
         return;
-    ks_args_init(&a);
     ks_args_add_all(&a, (char *const[]){(char *)(uintptr_t) "scancel", (char *)(uintptr_t) "--quiet", j->id, NULL});
-    ks_slurm_call(a.v, &out, &said); /* one that has ended by itself is no matter */
+    /* One that has ended by itself is no matter; the controller may be restarted just now. */
+    for (int i = 0; i < MAX_CANCELS; i++) {
+        KS_AUTO_STR struct ks_str out = KS_STR_INIT, said = KS_STR_INIT;
+        if (ks_slurm_call(a.v, &out, &said))
+            return;
+        sleep(2);
+    }
 }
 
 void ks_slurm_watch_release(struct ks_slurm_watch *j)

@@ -10,6 +10,7 @@
 #include "harness/remote/slurm.h"
 #include "tests/unit/session_fixture.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -108,7 +109,7 @@ static bool run(int session, const struct ks_remote_via *via)
         ok = judge(&f, session, -1, text);
     atomic_fetch_add(&shared->failed, !ok);
     atomic_fetch_add(&shared->ready, 1);
-    while (atomic_load(&shared->ready) < n_sessions)
+    while (atomic_load(&shared->ready) < n_sessions && !atomic_load(&shared->failed))
         usleep(1000);
     start_ns = ks_clock_ns();
     double cpu_s = cpu_of_this();
@@ -160,12 +161,17 @@ int main(int argc, char **argv)
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
+    signal(SIGPIPE, SIG_IGN); /* as kscc has it: a runner may be gone before it is written to */
     fflush(stdout);
     for (int i = 0; i < n_sessions; i++)
         if ((pids[i] = fork()) == 0)
             _exit(!run(i, slurm ? ks_slurm_via(slurm) : &sleeping));
-    while (atomic_load(&shared->ready) < n_sessions)
+    while (atomic_load(&shared->ready) < n_sessions && !atomic_load(&shared->failed)) {
+        siginfo_t info = {0}; /* one that has died will never be ready */
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+            atomic_fetch_add(&shared->failed, 1);
         usleep(1000);
+    }
     int64_t from_ns = ks_clock_ns();
     for (int i = 0; i < n_sessions; i++)
         bad |= waitpid(pids[i], &status, 0) != pids[i] || status != 0;

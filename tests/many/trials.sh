@@ -60,7 +60,7 @@ drained() { # a node for 6 s; prints the tenths of a second in which it was idle
 }
 disturb() { # a node in turn: killed and restarted at once, drained for a while, killed and away for a while
   local k=0 n
-  while sleep 20; do
+  while sleep 20; [ ! -e over ]; do
     n=$((k % 3 + 1))
     case $((k % 4)) in
     0) slurm_node_kill $n; slurm_node $n; echo "0 n$n killed and restarted at once" ;;
@@ -73,7 +73,7 @@ disturb() { # a node in turn: killed and restarted at once, drained for a while,
 }
 slurm_start 3
 end() { # the controller may be another one by now than slurm_start's
-  kill $disturber 2>/dev/null; wait $disturber 2>/dev/null
+  : >over; [ -z "$disturber" ] || wait "$disturber" 2>/dev/null
   ctld=$(cat "$slurm_run/ctld.pid"); slurm_stop; kill "$ctld" 2>/dev/null; rm -rf "$T"
 }
 trap end EXIT
@@ -82,7 +82,7 @@ head_lines slurm "$trials"
 "$many" 9 1 slurm partition=p,time=20 "$T/bin" >quiet || { fail "the quiet cluster"; cat quiet; exit 1; }
 disturb >disturbed & disturber=$!
 "$many" "$trials" 3 slurm partition=p,time=20 "$T/bin" >verdicts 2>said; status=$?
-kill $disturber; wait $disturber 2>/dev/null
+: >over; wait $disturber 2>/dev/null
 [ $status = 0 ] || fail "status $status: $(cat said)"
 jobs=$(scontrol -o show jobs | grep -c JobName=kscc)
 tail -1 verdicts
