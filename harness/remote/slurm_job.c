@@ -1,5 +1,6 @@
 #include "harness/remote/slurm_job.h"
 
+#include "base/file.h"
 #include "base/process.h"
 
 #include <ctype.h>
@@ -99,6 +100,22 @@ void ks_slurm_state_read(const struct ks_json *j, const char *id, struct ks_slur
         const struct ks_json *state = ks_json_get(one, "job_state");
         state_set(ret, state_word(state ? state : ks_json_get(one, "state")), ks_json_get_str(one, "nodes", ""),
                   number_at(one, "job_id"));
+    }
+}
+
+void ks_slurm_ghosts(const struct ks_json *j, const char *dir, struct ks_args *out)
+{
+    const struct ks_json *jobs = ks_json_get(j, "jobs");
+    size_t n = strlen(dir);
+    for (size_t i = 0; i < ks_json_len(jobs); i++) {
+        const struct ks_json *one = ks_json_at(jobs, i), *state = ks_json_get(one, "job_state");
+        const char *script = ks_json_get_str(one, "command", "");
+        KS_AUTO_STR struct ks_str trial = KS_STR_INIT;
+        ks_path_dir(&trial, script);
+        bool ours =
+            strncmp(script, dir, n) == 0 && ks_str_starts(script + n, "/trial.") && strcmp(ks_path_base(script), "job.sh") == 0;
+        if (ours && strcmp(state_word(state), "RUNNING") == 0 && !ks_file_exists(ks_str_cstr(&trial)))
+            ks_args_addf(out, "%lld", (long long)number_at(one, "job_id"));
     }
 }
 

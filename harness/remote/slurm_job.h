@@ -14,6 +14,10 @@ struct ks_slurm_state {
 
 /* From the output of squeue --json or sacct --json.  Not known: the job is not in it. */
 void ks_slurm_state_read(const struct ks_json *j, const char *id, struct ks_slurm_state *ret);
+/* Jobs that Slurm takes for running, whose script was job.sh of a trial under `dir`, and whose trial has put its folder away: a
+ * controller that was killed comes back with what it last wrote down, and such a job holds its node until the node speaks up.
+ * Appends their numbers. */
+void ks_slurm_ghosts(const struct ks_json *j, const char *dir, struct ks_args *out);
 /* From lines of "ID|STATE|NODES|NUMBER", as squeue and sacct print them where they know no --json. */
 void ks_slurm_state_read_lines(const char *text, const char *id, struct ks_slurm_state *ret);
 

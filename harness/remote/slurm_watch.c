@@ -18,7 +18,7 @@
 #define MAX_FAILURES   30 /* of squeue and sacct in turn, about five minutes: the controller may be restarted meanwhile */
 #define MAX_CANCELS    5
 #define UNKNOWN_COME_S 300
-#define MIN_COME_S     30 /* that a runner may take to come after Slurm says that its job runs */
+#define MIN_COME_S     10 /* that a runner may take to come after Slurm says that its job runs */
 
 static void nodes_in_quarantine(struct ks_str *out)
 {
@@ -83,6 +83,20 @@ enum ks_code ks_slurm_watch_start(struct ks_slurm_watch *j, const struct ks_str 
     return KS_OK;
 }
 
+/* A node that such a job holds may be the one that this job waits for. */
+static void ghosts_cancel(const struct ks_slurm_watch *j, const struct ks_json *queue)
+{
+    KS_AUTO_ARGS struct ks_args a;
+    KS_AUTO_STR struct ks_str dir = KS_STR_INIT, out = KS_STR_INIT, said = KS_STR_INIT;
+    ks_args_init(&a);
+    ks_path_dir(&dir, j->trial);
+    ks_args_add_all(&a, (char *const[]){(char *)(uintptr_t) "scancel", (char *)(uintptr_t) "--quiet", NULL});
+    size_t n = a.n;
+    ks_slurm_ghosts(queue, ks_str_cstr(&dir), &a);
+    if (a.n > n)
+        ks_slurm_call(a.v, &out, &said);
+}
+
 static bool ask(const char *program, bool json, const struct ks_slurm_watch *j, struct ks_slurm_state *ret)
 {
     KS_AUTO_ARGS struct ks_args a;
@@ -106,10 +120,13 @@ static bool ask(const char *program, bool json, const struct ks_slurm_watch *j, 
         return false;
     if (!json)
         ks_slurm_state_read_lines(ks_str_cstr(&out), j->id, ret);
-    else if (ks_json_parse(ks_str_cstr(&out), out.len, program, &o, &ignored) == KS_OK)
+    else if (ks_json_parse(ks_str_cstr(&out), out.len, program, &o, &ignored) == KS_OK) {
         ks_slurm_state_read(o, j->id, ret);
-    else
+        if (queue && ks_streq(ret->state, "PENDING"))
+            ghosts_cancel(j, o);
+    } else {
         return false;
+    }
     return ret->known;
 }
 

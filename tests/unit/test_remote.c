@@ -554,10 +554,39 @@ TEST(states_of_jobs_are_read_from_lines_where_there_is_no_json)
     CHECK(!s.known);
 }
 
+TEST(a_job_whose_trial_is_gone_holds_no_node)
+{
+    struct ks_err err = {0};
+    KS_AUTO_STR struct ks_str json = KS_STR_INIT, path = KS_STR_INIT;
+    KS_AUTO_JSON struct ks_json *j = NULL;
+    KS_AUTO_ARGS struct ks_args ghosts;
+    char *dir;
+    ks_args_init(&ghosts);
+    CHECK_OK(ks_dir_make_temp("kscc-test", &dir, &err));
+    ks_path_join(&path, dir, "trial.here");
+    CHECK_OK(ks_dir_make(path.data, &err));
+    ks_str_add(&json, "{\"jobs\":[");
+#define JOB(number, state, format)                                                                                               \
+    ks_str_addf(&json, "{\"job_id\":" number ",\"job_state\":\"" state "\",\"command\":\"" format "\"},", dir)
+    JOB("1", "RUNNING", "%s/trial.here/job.sh");
+    JOB("2", "RUNNING", "%s/trial.gone/job.sh");
+    JOB("3", "COMPLETED", "%s/trial.gone/job.sh");
+    JOB("4", "RUNNING", "%s/trial.gone/another.sh");
+    JOB("5", "RUNNING", "/other%s/trial.gone/job.sh");
+#undef JOB
+    ks_str_add(&json, "{}]}");
+    CHECK_OK(ks_json_parse(json.data, json.len, "squeue", &j, &err));
+    ks_slurm_ghosts(j, dir, &ghosts);
+    CHECK_INT(ghosts.n, 1);
+    CHECK_STR(ghosts.n ? ghosts.v[0] : "", "2");
+    CHECK_OK(ks_dir_remove(dir, &err));
+    free(dir);
+}
+
 TEST(a_runner_may_take_as_long_to_come_as_the_others_did)
 {
     CHECK_INT(ks_slurm_come_limit_s(-1), 300);
-    CHECK_INT(ks_slurm_come_limit_s(200), 30);
+    CHECK_INT(ks_slurm_come_limit_s(200), 10);
     CHECK_INT(ks_slurm_come_limit_s(40000), 120);
 }
 
