@@ -57,7 +57,7 @@ static const char holder[] =
     "#!/bin/sh\n"
     "d=%s\n"
     "umask 077; mkdir \"$d\" || exit 1\n"
-    "trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' TERM INT\n"
+    "trap 'trap \"\" TERM INT; rm -rf \"$d\"' EXIT; trap 'exit 1' TERM INT\n"
     "mkdir \"$d/bin\" \"$d/lib\" \"$d/lib/emulated\" \"$d/lib/kscc\" \"$d/lib/kscc/emulated\"; : >\"$d/ready\"\n"
     "n=0; while [ ! -s \"$d/runner\" ] && [ $n -lt 120 ]; do sleep 1 & wait $!; n=$((n + 1)); done\n"
     "while kill -0 \"$(cat \"$d/runner\")\" 2>/dev/null; do sleep 0.2 & wait $!; done\n";

@@ -78,7 +78,7 @@ run timeout 300 "$KSCC" -O-agent --kscc-device=slurm:partition=p,files=sbcast,em
 expect_status 0; expect_err "trial 1 (2.cu): accepted"; expect_err "emitted sent.o"
 queue_empty
 for i in $(seq 100); do [ -z "$(find /tmp -maxdepth 1 -name 'kscc-??????' -newer before)" ] && break; sleep 0.1; done
-[ -z "$(find /tmp -maxdepth 1 -name 'kscc-??????' -newer before -exec test -e {}/ready \; -print)" ] || fail "left on the nodes: $(ls -d /tmp/kscc-??????)"
+left=$(find /tmp -maxdepth 1 -name 'kscc-??????' -newer before -exec test -d {}/bin \; -print); [ -z "$left" ] || fail "left on the nodes: $left"
 run timeout 60 "$KSCC" -O-agent --kscc-device=slurm:files=sbcast --kscc-agent=file:one --kscc-dir=kind -c unit.cu -o kind.o
 expect_status 0; expect_file kind.o; expect_err "the kind has to be named"
 
