@@ -7,27 +7,16 @@
 # what it chooses by itself ("Automatic streaming tool choice is not supported").
 # Status: 0 all held, 1 not, 77 there is no such environment.
 set -u
-here=$(cd "$(dirname "$0")" && pwd); SRC=$(cd "$here/../.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = --install ]; then
   python3 -m venv "$2" && CMAKE_ARGS="-DLLAVA_BUILD=OFF -DGGML_NATIVE=OFF -DGGML_OPENMP=OFF" "$2/bin/pip" install 'llama-cpp-python[server]' gguf
   exit
 fi
-KSCC=$(realpath "$1"); folder=$2; out=${3:-/dev/null}
-[ -x "$folder/bin/python" ] || { echo "SKIP: no llama-cpp-python in $folder: tests/agents/llama.sh --install $folder"; exit 77; }
-folder=$(realpath "$folder"); [ "$out" = /dev/null ] || out=$(realpath "$out")
-unset ${!KSCC_*} CI; export KSCC SRC LC_ALL=C
-work=$(mktemp -d "${TMPDIR:-/tmp}/kscc-llama.XXXXXX")
-cd "$work" || exit 2
-trap 'kill $server 2>/dev/null; wait $server 2>/dev/null; cd /; rm -rf "$work"' EXIT
-. "$SRC/tests/cli/lib.sh"
-light
-unit
+. "$here/real_server.sh" llama python "$@"
 said='Nothing is left: one read and one write for each element.'
 "$folder/bin/python" "$here/tiny_gguf.py" tiny.gguf "$said" || exit 1
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$folder/bin/python" -m llama_cpp.server --model tiny.gguf --n_ctx 65536 --n_threads 1 --chat_format chatml --host 127.0.0.1 --port "$port" >server.log 2>&1 & server=$!
-for i in $(seq 1200); do grep -q 'Uvicorn running' server.log && break; kill -0 $server 2>/dev/null || break; sleep 0.1; done
-grep -q 'Uvicorn running' server.log || { echo "the server does not start"; tail -20 server.log; exit 1; }
+port=$(free_port)
+serve "$folder/bin/python" -m llama_cpp.server --model tiny.gguf --n_ctx 65536 --n_threads 1 --chat_format chatml --host 127.0.0.1 --port "$port"
 export KSCC_ENDPOINT=http://127.0.0.1:$port KSCC_AGENT=http KSCC_MODEL=tiny KSCC_RETRIES=1 no_proxy=127.0.0.1
 bad=0
 : >table

@@ -8,28 +8,17 @@
 # APIs, whole and streamed: it reads each request by its own rules, and writes each answer and each event of a stream itself.
 # Status: 0 all held, 1 not, 77 there is no such environment.
 set -u
-here=$(cd "$(dirname "$0")" && pwd); SRC=$(cd "$here/../.." && pwd); export SRC
+here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = --install ]; then
   python3 -m venv "$2" && "$2/bin/pip" install --no-compile 'litellm[proxy]'
   exit
 fi
-KSCC=$(realpath "$1"); folder=$2; out=${3:-/dev/null}; export KSCC
-[ -x "$folder/bin/litellm" ] || { echo "SKIP: no LiteLLM in $folder: tests/agents/servers.sh --install $folder"; exit 77; }
-folder=$(realpath "$folder"); [ "$out" = /dev/null ] || out=$(realpath "$out")
-unset ${!KSCC_*} CI; export KSCC SRC LC_ALL=C
-work=$(mktemp -d "${TMPDIR:-/tmp}/kscc-servers.XXXXXX")
-cd "$work" || exit 2
-trap 'kill $proxy 2>/dev/null; wait $proxy 2>/dev/null; cd /; rm -rf "$work"' EXIT
-. "$SRC/tests/cli/lib.sh"
-light
-unit
+. "$here/real_server.sh" servers litellm "$@"
 endpoint plays_scale_shift # for the port; each conversation below has an endpoint of its own at it
 upstream=$(cat port); endpoint_end
 python3 "$here/servers.py" unit.cu "$upstream" >config.yaml
-mine=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-LITELLM_LOCAL_MODEL_COST_MAP=True "$folder/bin/litellm" --config config.yaml --host 127.0.0.1 --port "$mine" >proxy.log 2>&1 & proxy=$!
-for i in $(seq 1200); do grep -q 'Uvicorn running' proxy.log && break; kill -0 $proxy 2>/dev/null || break; sleep 0.1; done
-grep -q 'Uvicorn running' proxy.log || { echo "the proxy does not start"; tail -20 proxy.log; exit 1; }
+mine=$(free_port)
+serve env LITELLM_LOCAL_MODEL_COST_MAP=True "$folder/bin/litellm" --config config.yaml --host 127.0.0.1 --port "$mine"
 export KSCC_ENDPOINT=http://127.0.0.1:$mine KSCC_AGENT=http KSCC_API_KEY=sk-servers-test-0123456789abcdef KSCC_RETRIES=1
 bad=0
 : >table
@@ -49,7 +38,7 @@ one() {
   [ "$model" != play ] || { ! grep -q '"problem": "' "$name/requests.log" && [ "$(wc -l <"$name/requests.log")" = 6 ]; } || held="NOT: requests"
   [ "$model" != play ] || { kill "$at"; wait "$at"; } 2>/dev/null
   printf '%-10s %-10s %-4s %-4s %s\n' "$model" "$api" "$stream" "$held" "$words" | tee -a table
-  [ "$held" = held ] || { bad=1; tail -15 "$name/err"; grep -o '"problem": "[^"]*"' "$name/requests.log" 2>/dev/null; tail -5 proxy.log; }
+  [ "$held" = held ] || { bad=1; tail -15 "$name/err"; grep -o '"problem": "[^"]*"' "$name/requests.log" 2>/dev/null; tail -5 server.log; }
 }
 mkfifo hold; exec 8<>hold
 one mock openai off 'trial 1 (fuse): accepted' --kscc-budget=trials:1
